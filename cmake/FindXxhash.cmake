@@ -1,0 +1,13 @@
+# Finds xxHash as xxHash::xxhash.
+find_path(Xxhash_INCLUDE_DIR xxhash.h)
+find_library(Xxhash_LIBRARY xxhash)
+mark_as_advanced(Xxhash_INCLUDE_DIR Xxhash_LIBRARY)
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Xxhash REQUIRED_VARS Xxhash_LIBRARY Xxhash_INCLUDE_DIR)
+
+if(Xxhash_FOUND AND NOT TARGET xxHash::xxhash)
+  add_library(xxHash::xxhash UNKNOWN IMPORTED)
+  set_target_properties(xxHash::xxhash PROPERTIES IMPORTED_LOCATION "${Xxhash_LIBRARY}"
+                                                  INTERFACE_INCLUDE_DIRECTORIES "${Xxhash_INCLUDE_DIR}")
+endif()

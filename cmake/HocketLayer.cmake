@@ -1,0 +1,84 @@
+# hocket_layer(NAME [DEPENDS layer...] [LINKS target...])
+#
+# Declares the layer in the current folder: a library hocket_NAME of every .cc file, but for
+#   *_test.cc   which together make the test program hocket_NAME_test (with HOCKET_TESTS),
+#   *_fuzz.cc   which make one fuzz program each, named after the file (with HOCKET_FUZZ),
+#   main.cc     which hocket_program() takes.
+function(hocket_layer name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINKS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS *.h)
+  set(tests ${sources})
+  set(fuzzers ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cc$")
+  list(TRANSFORM ARG_DEPENDS PREPEND hocket_)
+
+  hocket_layer_library(hocket_${name} "${sources}" "${headers}" ${ARG_DEPENDS} ${ARG_LINKS})
+  if(HOCKET_TESTS AND tests)
+    hocket_layer_tests(hocket_${name} ${tests})
+  endif()
+  if(HOCKET_FUZZ)
+    foreach(fuzzer IN LISTS fuzzers)
+      hocket_fuzz_target(hocket_${name} ${fuzzer})
+    endforeach()
+  endif()
+endfunction()
+
+function(hocket_layer_library target sources headers)
+  if(NOT sources)  # A layer that only has headers so far.
+    set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty.cc)
+    file(TOUCH ${sources})
+  endif()
+  add_library(${target} STATIC ${sources})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PUBLIC ${ARGN} PRIVATE $<BUILD_INTERFACE:hocket_flags>)
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${headers})
+  set_property(GLOBAL APPEND PROPERTY HOCKET_LAYERS ${target})
+  hocket_tidy(${target})
+endfunction()
+
+function(hocket_layer_tests library)
+  add_executable(${library}_test ${ARGN})
+  target_link_libraries(${library}_test PRIVATE ${library} hocket_flags GTest::gtest_main rapidcheck rapidcheck_gtest)
+  gtest_discover_tests(${library}_test DISCOVERY_MODE PRE_TEST
+                       PROPERTIES LABELS unit TIMEOUT 120 DISCOVERY_TIMEOUT 60)
+endfunction()
+
+function(hocket_fuzz_target library source)
+  cmake_path(GET source STEM name)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE ${library} hocket_flags)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+endfunction()
+
+# hocket_program(NAME): the executable NAME of main.cc in the current folder and the layer of that folder, left at the
+# top of the build folder.
+function(hocket_program name)
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME layer)
+  if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/main.cc)
+    message(STATUS "No src/${layer}/main.cc: the program ${name} is left out")
+    return()
+  endif()
+  add_executable(${name} main.cc)
+  target_link_libraries(${name} PRIVATE hocket_${layer} hocket_flags)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  hocket_tidy(${name})
+  install(TARGETS ${name})
+endfunction()
+
+function(hocket_tidy target)
+  if(HOCKET_TIDY)
+    find_program(CLANG_TIDY_PROGRAM NAMES clang-tidy-14 clang-tidy REQUIRED)
+    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "${CLANG_TIDY_PROGRAM};--quiet")
+  endif()
+endfunction()
+
+if(HOCKET_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(rapidcheck REQUIRED)
+  include(GoogleTest)
+endif()

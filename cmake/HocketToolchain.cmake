@@ -1,0 +1,27 @@
+# Compiler cache, linker, warnings and hardening, as the interface target hocket_flags that every target here links.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_library(hocket_flags INTERFACE)
+target_compile_options(hocket_flags INTERFACE -Wall -Wextra -Wshadow -Werror)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(hocket_flags INTERFACE -Wthread-safety)
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(hocket_flags INTERFACE -fstack-protector-strong -fcf-protection)
+  target_compile_definitions(hocket_flags INTERFACE _FORTIFY_SOURCE=2 _GLIBCXX_ASSERTIONS)
+  target_link_options(hocket_flags INTERFACE LINKER:-z,relro,-z,now)
+endif()
