@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+namespace hocket {
+
+enum class Reduction : std::uint8_t { sum, max };
+
+// How one logical value lies along one mesh axis.
+struct Replicated {  // The same on every rank.
+  bool operator==(const Replicated&) const = default;
+};
+struct Sharded {  // Cut evenly along `dim`.
+  int dim = 0;
+  bool operator==(const Sharded&) const = default;
+};
+struct Flat {  // A padded one-dimensional slice of its bucket (ZeRO).
+  bool operator==(const Flat&) const = default;
+};
+struct Partial {  // Terms of a sum, or candidates of a maximum.
+  Reduction reduction = Reduction::sum;
+  bool operator==(const Partial&) const = default;
+};
+struct Local {  // Different on purpose; never converted.
+  bool operator==(const Local&) const = default;
+};
+using Placement = std::variant<Replicated, Sharded, Flat, Partial, Local>;
+
+// One legal way to run an operator along one mesh axis: where each input must lie, and where each output then lies.
+// "Everything replicated" is always legal and is not listed.
+struct PlacementRule {
+  std::vector<Placement> inputs;
+  std::vector<Placement> outputs;
+};
+
+}  // namespace hocket

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace hocket {
+
+using Buffers = std::span<std::byte* const>;
+
+// A computation prepared once for fixed shapes, dtypes and layouts, and run many times on buffers of the caller.
+//
+// `in` and `out` hold one 64-byte aligned buffer per operand, in the order that the factory documents; `scratch`
+// has scratch_bytes(). run() allocates nothing of ours, keeps no pointer, and may run on several threads at once
+// on different buffers. It uses up to `num_threads()` OpenMP threads.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void run(Buffers in, Buffers out, std::byte* scratch) const = 0;
+  virtual std::size_t scratch_bytes() const { return 0; }
+};
+
+// A kernel that is one function object of (in, out): for computations that need no scratch memory.
+template <typename Function>
+class FunctionKernel final : public Kernel {
+ public:
+  explicit FunctionKernel(Function function) : function_(std::move(function)) {}
+  void run(Buffers in, Buffers out, std::byte*) const override { function_(in, out); }
+
+ private:
+  Function function_;
+};
+
+template <typename Function>
+std::unique_ptr<Kernel> make_kernel(Function function) {
+  return std::make_unique<FunctionKernel<Function>>(std::move(function));
+}
+
+}  // namespace hocket

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensor/dtype.h"
+#include "tensor/layout.h"
+#include "tensor/shape.h"
+
+// What a kernel is prepared for: one struct per family, shared by the fast kernels (kernels/) and the naive ones
+// (reference/). docs/OPERATORS.md gives the formulas; operands come in the order given there. `dtype` is that of the
+// floating-point operands; label, ids, columns, offsets and index have the fixed dtypes of that page.
+namespace hocket {
+
+enum class Activation : std::uint8_t { none, relu };
+
+struct MatmulSpec {  // y (batch, m, n) = act(op(a)·op(b) + bias)
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  bool ta = false, tb = false;
+  bool has_bias = false;
+  Activation activation = Activation::none;
+  DType dtype = DType::f32;        // Of the result and the bias.
+  DType input_dtype = DType::f32;  // Of a and b: dtype, or bf16.
+};
+
+struct ConvSpec {  // x (n, c, h, w), w (o, c/groups, kh, kw), y (n, o, oh(), ow()); x and y have `layout`, w is plain.
+  std::int64_t n = 0, c = 0, h = 0, w = 0, o = 0, kh = 0, kw = 0;
+  std::int64_t stride = 1, padding = 0, groups = 1;
+  bool has_bias = false;
+  Activation activation = Activation::none;
+  DType dtype = DType::f32;
+  DType input_dtype = DType::f32;
+  Layout layout = Layout::plain;
+
+  std::int64_t oh() const { return (h + 2 * padding - kh) / stride + 1; }
+  std::int64_t ow() const { return (w + 2 * padding - kw) / stride + 1; }
+};
+
+struct PoolSpec {  // All image operands have `layout`.
+  std::int64_t n = 0, c = 0, h = 0, w = 0;
+  std::int64_t kernel = 2, stride = 2, padding = 0;
+  DType dtype = DType::f32;
+  Layout layout = Layout::plain;
+
+  std::int64_t oh() const { return (h + 2 * padding - kernel) / stride + 1; }
+  std::int64_t ow() const { return (w + 2 * padding - kernel) / stride + 1; }
+};
+
+struct BatchNormSpec {  // x (n, c, spatial), stored as (n, spatial, c) where the layout is channels_last.
+  std::int64_t n = 0, c = 0, spatial = 1;
+  double eps = 1e-5;
+  double momentum = 0.1;
+  Activation activation = Activation::none;
+  DType dtype = DType::f32;
+  Layout layout = Layout::plain;
+};
+
+struct RowsSpec {  // Work on the last dimension of a tensor seen as (rows, width): layer norm, softmax, argmax.
+  std::int64_t rows = 0, width = 0;
+  double eps = 1e-5;
+  DType dtype = DType::f32;
+};
+
+struct LossSpec {  // x (rows, width); samples divides rows.
+  std::int64_t rows = 0, width = 0, samples = 0;
+  DType dtype = DType::f32;
+};
+
+struct AttentionSpec {
+  std::int64_t n = 0, t = 0, c = 0, heads = 1;
+  bool causal = true;
+  DType dtype = DType::f32;
+};
+
+struct EmbeddingSpec {  // table (vocabulary, width), ids (count)
+  std::int64_t vocabulary = 0, width = 0, count = 0;
+  DType dtype = DType::f32;
+};
+
+struct CsrSpec {  // values and columns (capacity), offsets (n + 1), w (features, k), y (n, k)
+  std::int64_t n = 0, capacity = 0, features = 0, k = 1;
+  DType dtype = DType::f32;
+};
+
+enum class Unary : std::uint8_t { relu, tanh, sigmoid, gelu, exp };
+enum class Binary : std::uint8_t { add, sub, mul, div };
+enum class Reduce : std::uint8_t { sum, mean, max };
+
+struct UnaryGradSpec {  // dx from (dy, y), or (dy, x) for gelu.
+  Unary op = Unary::relu;
+  std::int64_t count = 0;
+  DType dtype = DType::f32;
+};
+
+struct BinarySpec {  // Shapes as stored (permuted where the layout is channels_last); broadcasting as NumPy does.
+  Binary op = Binary::add;
+  Shape a, b, y;
+  DType dtype = DType::f32;
+};
+
+struct ReduceSpec {  // Reduces every axis i of `x` with reduced[i].
+  Reduce op = Reduce::sum;
+  Shape x;
+  std::vector<bool> reduced;
+  DType dtype = DType::f32;
+};
+
+// y[i…] = x[begin + i·step …] for every i inside `count`: slice. The reverse, into zeros, is unslice and pad.
+struct StridedSpec {
+  Shape whole;             // The larger tensor, as stored.
+  Shape part;              // The smaller one, as stored.
+  std::vector<std::int64_t> begin, step;
+  DType dtype = DType::f32;
+};
+
+enum class UpdateRule : std::uint8_t { sgd, momentum, nesterov, adagrad, adam, adamw };
+
+struct UpdateSpec {
+  UpdateRule rule = UpdateRule::sgd;
+  std::int64_t count = 0;               // Elements of the parameter.
+  std::int64_t rows = 0, width = 0;     // For a row-sparse gradient: (rows, width) and their ids; else rows = 0.
+  double mu = 0.9, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, decay = 0;
+  bool has_scale = false;
+  DType dtype = DType::f32;
+
+  int slots() const;  // How many state tensors the rule keeps.
+};
+
+}  // namespace hocket

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensor/arena.h"
+
+namespace hocket {
+
+// A file being written. Destroying it closes it, durable or not. Used by one thread.
+class OutputFile {
+ public:
+  virtual ~OutputFile() = default;
+  virtual void write(std::span<const std::byte> bytes) = 0;
+  virtual void sync() = 0;  // The bytes written so far survive a power cut.
+};
+
+// The few operations on disk that a checkpoint needs, so that tests can fail each of them. Every failure is an Error,
+// or a DataError where reading fails, that names the file and the reason. Thread-safe.
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  virtual void create_directories(const std::filesystem::path& path) = 0;
+  virtual std::unique_ptr<OutputFile> create(const std::filesystem::path& path) = 0;
+  // The whole regular file, in memory rather than mapped: damage then is an error at one place, not a signal later.
+  virtual Arena read(const std::filesystem::path& path) = 0;
+  virtual std::vector<std::string> list(const std::filesystem::path& directory) = 0;  // Empty if there is none.
+  virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
+  // Swaps two directories, at once where the file system can.
+  virtual void exchange(const std::filesystem::path& a, const std::filesystem::path& b) = 0;
+  virtual void remove_all(const std::filesystem::path& path) = 0;
+  virtual void sync_directory(const std::filesystem::path& path) = 0;
+};
+
+FileSystem& posix_file_system();
+
+// Writes `text` to `path` so that a reader sees either the old file or all of the new one, also after a power cut.
+void write_file_atomically(FileSystem& files, const std::filesystem::path& path, std::string_view text);
+
+}  // namespace hocket
