@@ -1,4 +1,4 @@
-// Uses the installed libraries from outside: includes as inside the tree, one call that needs the linked code.
+// Uses the installed libraries from outside the tree.
 #include <iostream>
 
 #include "base/error.h"
