@@ -14,7 +14,8 @@ namespace hocket {
 
 enum class Activation : std::uint8_t { none, relu };
 
-struct MatmulSpec {  // y (batch, m, n) = act(op(a)·op(b) + bias)
+// y (batch, m, n) = act(op(a)·op(b) + bias). For matmul_dw: x (m, k), dy (m, n), dw (k, n) or, with tb, (n, k).
+struct MatmulSpec {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool ta = false, tb = false;
   bool has_bias = false;
@@ -64,6 +65,7 @@ struct RowsSpec {  // Work on the last dimension of a tensor seen as (rows, widt
 struct LossSpec {  // x (rows, width); samples divides rows.
   std::int64_t rows = 0, width = 0, samples = 0;
   DType dtype = DType::f32;
+  DType label_dtype = DType::i32;  // Of count_correct's label: i32 or dtype.
 };
 
 struct AttentionSpec {
@@ -86,15 +88,45 @@ enum class Unary : std::uint8_t { relu, tanh, sigmoid, gelu, exp };
 enum class Binary : std::uint8_t { add, sub, mul, div };
 enum class Reduce : std::uint8_t { sum, mean, max };
 
+struct UnarySpec {
+  Unary op = Unary::relu;
+  std::int64_t count = 0;
+  DType dtype = DType::f32;
+};
+
 struct UnaryGradSpec {  // dx from (dy, y), or (dy, x) for gelu.
   Unary op = Unary::relu;
   std::int64_t count = 0;
   DType dtype = DType::f32;
 };
 
+struct ScaleSpec {  // y = factor·x + offset
+  std::int64_t count = 0;
+  double factor = 1, offset = 0;
+  DType dtype = DType::f32;
+};
+
+struct DropoutSpec {  // x (n, c, spatial), stored as (n, spatial, c) where the layout is channels_last.
+  std::int64_t n = 0, c = 1, spatial = 1;
+  double rate = 0.5;
+  std::int64_t stream = 0;
+  DType dtype = DType::f32;
+  Layout layout = Layout::plain;
+};
+
+struct CastSpec {
+  std::int64_t count = 0;
+  DType from = DType::f32, to = DType::f32;
+};
+
 struct BinarySpec {  // Shapes as stored (permuted where the layout is channels_last); broadcasting as NumPy does.
   Binary op = Binary::add;
   Shape a, b, y;
+  DType dtype = DType::f32;
+};
+
+struct BroadcastSpec {  // Shapes as stored.
+  Shape x, y;
   DType dtype = DType::f32;
 };
 
@@ -113,6 +145,18 @@ struct StridedSpec {
   DType dtype = DType::f32;
 };
 
+struct TransposeSpec {  // y[i…] has the dimensions x.shape[perm[i]] …; also what converts a layout.
+  Shape x;
+  std::vector<int> perm;
+  DType dtype = DType::f32;
+};
+
+struct ConcatSpec {  // Each part is (outer, widths[i]), y is (outer, Σ widths).
+  std::int64_t outer = 1;
+  std::vector<std::int64_t> widths;
+  DType dtype = DType::f32;
+};
+
 enum class UpdateRule : std::uint8_t { sgd, momentum, nesterov, adagrad, adam, adamw };
 
 struct UpdateSpec {
@@ -124,6 +168,17 @@ struct UpdateSpec {
   DType dtype = DType::f32;
 
   int slots() const;  // How many state tensors the rule keeps.
+};
+
+struct ClipSpec {  // Gradients with these numbers of elements.
+  std::vector<std::int64_t> counts;
+  double max = 0;
+  DType dtype = DType::f32;
+};
+
+struct AccumulateSpec {
+  std::int64_t count = 0;
+  DType dtype = DType::f32;
 };
 
 }  // namespace hocket
