@@ -1,0 +1,211 @@
+// A block is memory that one or more values share: an activation, the reshapes of it, and what element-wise operators write
+// over it. Each block has a lifetime, from the node that first writes it to the last that reads it. Blocks are placed
+// largest first, each at the lowest offset that is free during its whole lifetime.
+#include "graph/memory_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/error.h"
+#include "tensor/arena.h"
+
+namespace hocket {
+namespace {
+
+constexpr int kForever = std::numeric_limits<int>::max();
+
+// Operators that may write their output over an operand of the same type: element i depends on element i alone.
+constexpr std::array<std::string_view, 17> kInPlace{
+    "relu", "tanh", "sigmoid",   "gelu",      "exp",          "scale",     "add",     "sub",   "mul",
+    "div",  "bn_dx", "relu_grad", "tanh_grad", "sigmoid_grad", "gelu_grad", "dropout", "bn_apply_dx"};
+
+struct Block {
+  int first = 0;
+  int last = 0;
+  std::size_t bytes = 0;
+  bool crosses_phases = false;
+  std::size_t offset = 0;
+};
+
+std::size_t bytes_of(const ValueInfo& value) {
+  return static_cast<std::size_t>(value.type.shape.count()) * size_of(value.type.dtype);
+}
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const StepLayouts& layouts, std::span<const Gradient> gradients)
+      : graph_(graph), layouts_(layouts), block_of_(static_cast<std::size_t>(graph.value_count()), -1) {
+    plan_.locations.resize(static_cast<std::size_t>(graph.value_count()));
+    is_placed_.assign(static_cast<std::size_t>(graph.value_count()), false);
+    place_sources();
+    place_gradients(gradients);
+    find_last_uses();
+  }
+
+  MemoryPlan run() {
+    const std::vector<Node>& nodes = graph_.nodes();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (const ValueId id : nodes[i].outputs) {
+        if (!is_placed_[static_cast<std::size_t>(id)]) give_memory(id, nodes[i], static_cast<int>(i));
+      }
+    }
+    plan_.slot_bytes = place_blocks(true);
+    plan_.work_bytes = place_blocks(false);
+    for (ValueId id = 0; id < graph_.value_count(); ++id) {
+      const int block = block_of_[static_cast<std::size_t>(id)];
+      if (block < 0) continue;
+      const Block& home = blocks_[static_cast<std::size_t>(block)];
+      place(id, {home.crosses_phases ? Space::slot : Space::work, home.offset});
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  void place(ValueId id, Location location) {
+    plan_.locations[static_cast<std::size_t>(id)] = location;
+    is_placed_[static_cast<std::size_t>(id)] = true;
+  }
+
+  void place_sources() {
+    for (const ValueId id : graph_.values_of(Role::input)) {
+      place(id, {Space::input, plan_.inputs.size()});
+      plan_.inputs.push_back(id);
+    }
+    for (const ValueId id : graph_.values_of(Role::parameter)) {
+      place(id, {Space::parameter, layouts_.parameters.at(graph_.value(id).name).offset});
+    }
+    for (const ValueId id : graph_.values_of(Role::buffer)) {
+      place(id, {Space::buffer, layouts_.buffers.at(graph_.value(id).name).offset});
+    }
+    for (const ValueId id : graph_.values_of(Role::state)) {
+      place(id, {Space::state, layouts_.state.at(graph_.value(id).name).offset});
+    }
+  }
+
+  void place_gradients(std::span<const Gradient> gradients) {
+    const std::vector<ValueId> parameters = graph_.values_of(Role::parameter);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i].value || gradients[i].row_ids) continue;  // Rows are activations that live to the update.
+      const std::size_t offset = layouts_.parameters.at(graph_.value(parameters[i]).name).offset;
+      place(gradients[i].value.id(), {Space::gradient, offset});
+    }
+  }
+
+  void find_last_uses() {
+    last_use_.assign(static_cast<std::size_t>(graph_.value_count()), -1);
+    crosses_.assign(static_cast<std::size_t>(graph_.value_count()), false);
+    const std::vector<int> producer = producers(graph_);
+    const std::vector<Node>& nodes = graph_.nodes();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (const ValueId id : nodes[i].inputs) {
+        const auto value = static_cast<std::size_t>(id);
+        last_use_[value] = static_cast<int>(i);
+        if (producer[value] >= 0 && nodes[static_cast<std::size_t>(producer[value])].phase != nodes[i].phase) {
+          crosses_[value] = true;
+        }
+      }
+    }
+    for (const auto& [name, id] : graph_.outputs()) {
+      last_use_[static_cast<std::size_t>(id)] = kForever;
+      crosses_[static_cast<std::size_t>(id)] = true;
+    }
+  }
+
+  void give_memory(ValueId id, const Node& node, int index) {
+    const auto value = static_cast<std::size_t>(id);
+    const ValueInfo& info = graph_.value(id);
+    plan_.activation_bytes += align_up(bytes_of(info));
+    if (is_alias(graph_, node)) {
+      const auto operand = static_cast<std::size_t>(node.inputs[0]);
+      if (is_placed_[operand]) {
+        place(id, plan_.locations[operand]);
+        return;
+      }
+      join(value, block_of_[operand]);
+    } else if (const int reused = reusable_block(id, node, index); reused >= 0) {
+      join(value, reused);
+    } else {
+      block_of_[value] = static_cast<int>(blocks_.size());
+      blocks_.push_back({index, std::max(index, last_use_[value]), align_up(bytes_of(info)), crosses_[value], 0});
+    }
+  }
+
+  void join(std::size_t value, int block) {
+    Block& home = blocks_[static_cast<std::size_t>(block)];
+    home.last = std::max(home.last, last_use_[value]);
+    home.crosses_phases = home.crosses_phases || crosses_[value];
+    block_of_[value] = block;
+  }
+
+  // The block of an operand that may be written over, or -1.
+  int reusable_block(ValueId id, const Node& node, int index) const {
+    if (std::find(kInPlace.begin(), kInPlace.end(), node.op->name()) == kInPlace.end()) return -1;
+    const ValueInfo& output = graph_.value(id);
+    for (const ValueId operand : node.inputs) {
+      const int block = block_of_[static_cast<std::size_t>(operand)];
+      const ValueInfo& input = graph_.value(operand);
+      if (block < 0 || !(input.type == output.type) || input.layout != output.layout) continue;
+      if (std::count(node.inputs.begin(), node.inputs.end(), operand) > 1) continue;
+      const Block& home = blocks_[static_cast<std::size_t>(block)];
+      // A block of one phase must not be stretched over several: its arena is shared between slots.
+      const bool stays = home.crosses_phases || !crosses_[static_cast<std::size_t>(id)];
+      if (home.last == index && stays) return block;
+    }
+    return -1;
+  }
+
+  std::size_t place_blocks(bool crossing) {
+    std::vector<Block*> order;
+    for (Block& block : blocks_) {
+      if (block.crosses_phases == crossing) order.push_back(&block);
+    }
+    std::stable_sort(order.begin(), order.end(), [](const Block* a, const Block* b) { return a->bytes > b->bytes; });
+    std::size_t total = 0;
+    std::vector<const Block*> placed;  // By offset.
+    for (Block* block : order) {
+      block->offset = lowest_gap(*block, placed);
+      total = std::max(total, block->offset + block->bytes);
+      const auto at = std::upper_bound(placed.begin(), placed.end(), block,
+                                       [](const Block* a, const Block* b) { return a->offset < b->offset; });
+      placed.insert(at, block);
+    }
+    return total;
+  }
+
+  static std::size_t lowest_gap(const Block& block, const std::vector<const Block*>& placed) {
+    std::size_t offset = 0;
+    for (const Block* other : placed) {
+      if (other->last < block.first || block.last < other->first) continue;
+      if (offset + block.bytes <= other->offset) break;
+      offset = std::max(offset, other->offset + other->bytes);
+    }
+    return offset;
+  }
+
+  const Graph& graph_;
+  const StepLayouts& layouts_;
+  MemoryPlan plan_;
+  std::vector<bool> is_placed_;
+  std::vector<int> block_of_;
+  std::vector<int> last_use_;
+  std::vector<bool> crosses_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace
+
+bool is_alias(const Graph& graph, const Node& node) {
+  const ValueInfo& output = graph.value(node.outputs.empty() ? node.inputs[0] : node.outputs[0]);
+  if (node.outputs.empty() || output.role == Role::gradient) return false;
+  const Shape& shape = output.type.shape;
+  if (node.op->name() == "reshape") return graph.value(node.inputs[0]).layout == Layout::plain;
+  if (node.op->name() == "to_layout") return shape[1] == 1 || shape[2] * shape[3] == 1;
+  return false;
+}
+
+MemoryPlan plan_memory(const Graph& graph, const StepLayouts& layouts, std::span<const Gradient> gradients) {
+  return Planner(graph, layouts, gradients).run();
+}
+
+}  // namespace hocket

@@ -1,0 +1,111 @@
+// Fusion works on pairs: a producer whose first output has one user, and that user. The merged node stands where the user
+// stood, takes over its output, and the producer disappears.
+#include <algorithm>
+#include <optional>
+
+#include "graph/operator.h"
+#include "graph/passes/passes.h"
+
+namespace hocket {
+namespace {
+
+class Fusion {
+ public:
+  explicit Fusion(Graph& graph) : graph_(graph), producer_(producers(graph)) { count_users(); }
+
+  void run() {
+    std::vector<Node>& nodes = graph_.nodes();
+    dropped_.assign(nodes.size(), false);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i].op->name() == "add") fuse_bias(nodes[i]) || fuse_bn_input_gradient(nodes[i]);
+      if (nodes[i].op->name() == "relu") fuse_relu(nodes[i]);
+    }
+    std::vector<Node> kept;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!dropped_[i]) kept.push_back(std::move(nodes[i]));
+    }
+    nodes = std::move(kept);
+  }
+
+ private:
+  void count_users() {
+    users_.assign(static_cast<std::size_t>(graph_.value_count()), 0);
+    for (const Node& node : graph_.nodes()) {
+      for (const ValueId id : node.inputs) ++users_[static_cast<std::size_t>(id)];
+    }
+    for (const auto& [name, id] : graph_.outputs()) ++users_[static_cast<std::size_t>(id)];
+    for (const ValueId id : graph_.values_of(Role::gradient)) ++users_[static_cast<std::size_t>(id)];
+  }
+
+  // The node that computes `id`, when `user` alone uses it, in the same phase.
+  Node* sole_producer(ValueId id, const Node& user) {
+    const int index = producer_[static_cast<std::size_t>(id)];
+    if (index < 0 || users_[static_cast<std::size_t>(id)] != 1) return nullptr;
+    Node& node = graph_.nodes()[static_cast<std::size_t>(index)];
+    return node.phase == user.phase && node.outputs[0] == id ? &node : nullptr;
+  }
+
+  // Moves `producer` to where `user` stands, computing `user`'s output.
+  void merge(Node& producer, Node& user) {
+    const auto from = static_cast<std::size_t>(&producer - graph_.nodes().data());
+    const auto to = static_cast<std::size_t>(&user - graph_.nodes().data());
+    const std::vector<ValueId> outputs = user.outputs;
+    const std::string name = user.name;
+    user = std::move(producer);
+    user.name = name;
+    user.outputs[0] = outputs[0];
+    dropped_[from] = true;
+    for (const ValueId id : user.outputs) producer_[static_cast<std::size_t>(id)] = static_cast<int>(to);
+  }
+
+  // add(matmul(a, b), bias) with bias one value per column.
+  bool fuse_bias(Node& add) {
+    Node* matmul = sole_producer(add.inputs[0], add);
+    if (matmul == nullptr || matmul->op->name() != "matmul" || matmul->inputs.size() != 2) return false;
+    const Type& bias = graph_.value(add.inputs[1]).type;
+    const Type& product = graph_.value(add.inputs[0]).type;
+    if (bias.shape.rank() != 1 || bias.shape[0] != product.shape.back() || bias.dtype != product.dtype) return false;
+    if (producer_[static_cast<std::size_t>(add.inputs[1])] >= 0) return false;
+    matmul->inputs.push_back(add.inputs[1]);
+    merge(*matmul, add);
+    return true;
+  }
+
+  // relu(f(…)) where f's kernel can clamp what it writes.
+  void fuse_relu(Node& relu) {
+    Node* node = sole_producer(relu.inputs[0], relu);
+    if (node == nullptr || node->attributes.has("act")) return;
+    const std::vector<std::string_view> names = node->op->attribute_names();
+    if (std::find(names.begin(), names.end(), "act") == names.end()) return;
+    node->attributes.set("act", std::string("relu"));
+    merge(*node, relu);
+  }
+
+  // add(bn_apply_dx(dy, x, stats, gamma), bn_stats_dx(dstats, x, weight)), in either order.
+  bool fuse_bn_input_gradient(Node& add) {
+    for (const int first : {0, 1}) {
+      Node* direct = sole_producer(add.inputs[static_cast<std::size_t>(first)], add);
+      Node* through = sole_producer(add.inputs[static_cast<std::size_t>(1 - first)], add);
+      if (direct == nullptr || direct->op->name() != "bn_apply_dx") continue;
+      if (through == nullptr || through->op->name() != "bn_stats_dx" || through->inputs[1] != direct->inputs[1]) continue;
+      direct->op = find_operator("bn_dx");
+      direct->inputs.push_back(through->inputs[0]);
+      direct->inputs.push_back(through->inputs[2]);
+      dropped_[static_cast<std::size_t>(through - graph_.nodes().data())] = true;
+      merge(*direct, add);
+      return true;
+    }
+    return false;
+  }
+
+  Graph& graph_;
+  std::vector<int> producer_;
+  std::vector<int> users_;
+  std::vector<bool> dropped_;
+};
+
+}  // namespace
+
+void fuse(Graph& graph) { Fusion(graph).run(); }
+
+}  // namespace hocket
