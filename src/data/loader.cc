@@ -1,0 +1,101 @@
+#include "data/loader.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace hocket {
+namespace {
+
+void check_options(const DataInfo& info, const LoaderOptions& options) {
+  if (info.size == 0) throw DataError("data {} has no samples", info.name);
+  if (options.batch < 1) throw ConfigError("a batch of {} samples: expected at least 1", options.batch);
+  if (options.drop_last && info.size < options.batch) {
+    throw ConfigError("data {} has {} samples: not one full batch of {}", info.name, info.size,
+                      options.batch);
+  }
+  HOCKET_CHECK(options.ranks > 0 && options.rank >= 0 && options.rank < options.ranks, "rank {} of {}",
+               options.rank, options.ranks);
+  HOCKET_CHECK(options.depth > 1, "a ring of {} batches", options.depth);
+}
+
+}  // namespace
+
+Loader::Loader(const Dataset& dataset, const LoaderOptions& options) : dataset_(dataset), options_(options) {
+  check_options(dataset.info(), options);
+  position_ = wrapped(options.start);
+  for (int i = 0; i < options.depth; ++i) ring_.push_back(make_batch(dataset.info(), capacity()));
+  indices_.reserve(static_cast<std::size_t>(capacity()));
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+std::int64_t Loader::capacity() const { return (options_.batch + options_.ranks - 1) / options_.ranks; }
+
+std::int64_t Loader::batches_per_epoch() const {
+  const std::int64_t size = dataset_.info().size;
+  return options_.drop_last ? size / options_.batch : (size + options_.batch - 1) / options_.batch;
+}
+
+// The same place, or the start of the next epoch where `at` leaves no batch in its own.
+DataPosition Loader::wrapped(DataPosition at) const {
+  const std::int64_t left = dataset_.info().size - at.sample;
+  return left < (options_.drop_last ? options_.batch : 1) ? DataPosition{at.epoch + 1, 0} : at;
+}
+
+// Gathers this rank's share of the batch that begins at `at`, and returns where the next one begins.
+DataPosition Loader::fill(Batch& batch, DataPosition at) {
+  const std::int64_t size = dataset_.info().size;
+  const SampleRange whole{at.sample, std::min(options_.batch, size - at.sample)};
+  const SampleRange share = rank_share(whole, options_.rank, options_.ranks);
+  const SampleOrder order(size, options_.seed, at.epoch);
+  indices_.clear();
+  for (std::int64_t i = 0; i < share.count; ++i) {
+    indices_.push_back(options_.shuffle ? order[share.first + i] : share.first + i);
+  }
+  dataset_.gather(indices_, at.epoch, batch.fields);
+  const auto weight = batch.weight.values<float>();
+  std::fill(weight.begin(), weight.begin() + share.count, 1.0F);
+  std::fill(weight.begin() + share.count, weight.end(), 0.0F);
+  batch.count = share.count;
+  batch.global_count = whole.count;
+  batch.epoch = at.epoch;
+  batch.first = at.sample;
+  return wrapped({at.epoch, at.sample + whole.count});
+}
+
+void Loader::run(const std::stop_token& stop) {
+  ::pthread_setname_np(::pthread_self(), "hocket-loader");
+  DataPosition at = wrapped(options_.start);
+  std::exception_ptr failure;
+  for (std::int64_t turn = 0; failure == nullptr; ++turn) {
+    {
+      std::unique_lock lock(mutex_);
+      const auto is_free = [&] { return turn - released_ < static_cast<std::int64_t>(ring_.size()); };
+      if (!changed_.wait(lock, stop, is_free)) return;
+    }
+    try {
+      at = fill(ring_[static_cast<std::size_t>(turn) % ring_.size()], at);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    failure_ = failure;
+    ready_ += failure == nullptr ? 1 : 0;
+    changed_.notify_all();
+  }
+}
+
+const Batch& Loader::next() {
+  std::unique_lock lock(mutex_);
+  released_ = taken_;  // The batch that the last call returned is free again.
+  changed_.notify_all();
+  while (ready_ == taken_ && failure_ == nullptr) changed_.wait(lock);
+  if (ready_ == taken_) std::rethrow_exception(failure_);
+  const Batch& batch = ring_[static_cast<std::size_t>(taken_++) % ring_.size()];
+  position_ = wrapped({batch.epoch, batch.first + batch.global_count});
+  return batch;
+}
+
+}  // namespace hocket

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/sampler.h"
+
+namespace hocket {
+
+// A place in the stream of samples, as a checkpoint keeps it.
+struct DataPosition {
+  std::int64_t epoch = 0;
+  std::int64_t sample = 0;  // Samples of the epoch that all ranks together have taken.
+
+  bool operator==(const DataPosition&) const = default;
+};
+
+struct LoaderOptions {
+  std::int64_t batch = 1;  // Samples of one step over all ranks.
+  std::uint64_t seed = 0;
+  bool shuffle = true;  // Else in the order of the data set.
+  DataPosition start{};
+  bool drop_last = false;  // Leave out a last batch of the epoch that is not full.
+  int rank = 0;            // This rank takes its contiguous share of each batch.
+  int ranks = 1;
+  int depth = 3;  // Batches in the ring: one with the caller, the others ahead of it.
+};
+
+// Gives batches without end, epoch after epoch, gathered ahead of the caller by one thread into a ring of
+// preallocated batches: after construction nothing is allocated. Used by one thread. The data set must
+// outlive it. Which samples a batch holds depends on (seed, epoch, position, batch) alone, not on the number
+// of ranks.
+class Loader {
+ public:
+  Loader(const Dataset& dataset, const LoaderOptions& options);  // Throws ConfigError or DataError.
+
+  // The next batch, valid until the next call. Blocks until it is ready; rethrows what gather() threw.
+  const Batch& next();
+
+  // Where the batch that next() will return begins.
+  DataPosition position() const { return position_; }
+
+  std::int64_t batches_per_epoch() const;
+  // Rows of a batch of this rank.
+  std::int64_t capacity() const;
+
+ private:
+  DataPosition fill(Batch& batch, DataPosition at);
+  DataPosition wrapped(DataPosition at) const;
+  void run(const std::stop_token& stop);
+
+  const Dataset& dataset_;
+  const LoaderOptions options_;
+  DataPosition position_;  // Of the caller.
+  std::vector<Batch> ring_;
+  std::vector<std::int64_t> indices_;  // Scratch of the thread.
+  std::int64_t taken_ = 0;             // Batches that next() has returned.
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::int64_t ready_ = 0;      // Batches gathered since the start; guarded by mutex_.
+  std::int64_t released_ = 0;   // Batches the caller is done with; guarded by mutex_.
+  std::exception_ptr failure_;  // What ended the thread; guarded by mutex_.
+  std::jthread thread_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,52 @@
+#include "data/sampler.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+namespace hocket {
+
+// The order is a Feistel network over the smallest power of two that holds `size`: each round adds to one
+// half a keyed hash of the other, which is a bijection whatever the hash. A result beyond `size` is fed in
+// again until it falls inside (cycle walking); since the block is less than twice as large, two rounds are
+// expected at most.
+SampleOrder::SampleOrder(std::int64_t size, std::uint64_t seed, std::int64_t epoch)
+    : size_(static_cast<std::uint64_t>(size)) {
+  HOCKET_CHECK(size > 0, "an order of {} samples", size);
+  const int bits = std::max(2, static_cast<int>(std::bit_width(size_ - 1)));
+  low_bits_ = bits / 2;
+  high_bits_ = bits - low_bits_;
+  Rng rng{seed, 0x6f726465, static_cast<std::uint64_t>(epoch)};
+  for (std::uint64_t& key : keys_) key = rng.next();
+}
+
+std::int64_t SampleOrder::operator[](std::int64_t position) const {
+  auto x = static_cast<std::uint64_t>(position);
+  do {
+    x = permute_block(x);
+  } while (x >= size_);
+  return static_cast<std::int64_t>(x);
+}
+
+std::uint64_t SampleOrder::permute_block(std::uint64_t x) const {
+  const std::uint64_t low_mask = (std::uint64_t{1} << low_bits_) - 1;
+  const std::uint64_t high_mask = (std::uint64_t{1} << high_bits_) - 1;
+  std::uint64_t low = x & low_mask;
+  std::uint64_t high = x >> low_bits_;
+  for (int round = 0; round < kRounds; round += 2) {
+    low = (low + mix_bits(high ^ keys_[round])) & low_mask;
+    high = (high + mix_bits(low ^ keys_[round + 1])) & high_mask;
+  }
+  return high << low_bits_ | low;
+}
+
+SampleRange rank_share(SampleRange whole, int index, int count) {
+  const std::int64_t base = whole.count / count;
+  const std::int64_t longer = whole.count % count;
+  return {whole.first + index * base + std::min<std::int64_t>(index, longer),
+          base + (index < longer ? 1 : 0)};
+}
+
+}  // namespace hocket
