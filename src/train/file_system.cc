@@ -72,7 +72,9 @@ class PosixFileSystem final : public FileSystem {
     if (error) throw Error("cannot create {}: {}", path.string(), error.message());
   }
 
-  std::unique_ptr<OutputFile> create(const fs::path& path) override { return std::make_unique<PosixOutputFile>(path); }
+  std::unique_ptr<OutputFile> create(const fs::path& path) override {
+    return std::make_unique<PosixOutputFile>(path);
+  }
 
   Arena read(const fs::path& path) override {
     const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -86,7 +88,8 @@ class PosixFileSystem final : public FileSystem {
       const ssize_t got = ::read(fd.get(), block.data() + done, block.size() - done);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail_reading(path);
-      if (got == 0) throw DataError("cannot read {}: it ends at byte {} of {}", path.string(), done, block.size());
+      if (got == 0)
+        throw DataError("cannot read {}: it ends at byte {} of {}", path.string(), done, block.size());
       done += static_cast<std::size_t>(got);
     }
     return block;
@@ -138,6 +141,15 @@ FileSystem& posix_file_system() {
   return files;
 }
 
+bool try_remove_all(FileSystem& files, const fs::path& path) noexcept {
+  try {
+    files.remove_all(path);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 void write_file_atomically(FileSystem& files, const fs::path& path, std::string_view text) {
   fs::path temporary = path;
   temporary += ".tmp";
@@ -149,8 +161,7 @@ void write_file_atomically(FileSystem& files, const fs::path& path, std::string_
     }
     files.rename(temporary, path);
   } catch (const Error&) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
+    try_remove_all(files, temporary);
     throw;
   }
   files.sync_directory(path.has_parent_path() ? path.parent_path() : fs::path("."));

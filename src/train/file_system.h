@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tensor/arena.h"
@@ -19,16 +20,18 @@ class OutputFile {
   virtual void sync() = 0;  // The bytes written so far survive a power cut.
 };
 
-// The few operations on disk that a checkpoint needs, so that tests can fail each of them. Every failure is an Error,
-// or a DataError where reading fails, that names the file and the reason. Thread-safe.
+// The few operations on disk that a checkpoint needs, so that tests can fail each of them. Every failure is
+// an Error, or a DataError where reading fails, that names the file and the reason. Thread-safe.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
   virtual void create_directories(const std::filesystem::path& path) = 0;
   virtual std::unique_ptr<OutputFile> create(const std::filesystem::path& path) = 0;
-  // The whole regular file, in memory rather than mapped: damage then is an error at one place, not a signal later.
+  // The whole regular file, in memory rather than mapped: damage then is an error at one place, not a signal
+  // later.
   virtual Arena read(const std::filesystem::path& path) = 0;
-  virtual std::vector<std::string> list(const std::filesystem::path& directory) = 0;  // Empty if there is none.
+  virtual std::vector<std::string> list(
+      const std::filesystem::path& directory) = 0;  // Empty if there is none.
   virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
   // Swaps two directories, at once where the file system can.
   virtual void exchange(const std::filesystem::path& a, const std::filesystem::path& b) = 0;
@@ -38,7 +41,11 @@ class FileSystem {
 
 FileSystem& posix_file_system();
 
-// Writes `text` to `path` so that a reader sees either the old file or all of the new one, also after a power cut.
+// For cleaning up after a failure, which is what the caller reports.
+bool try_remove_all(FileSystem& files, const std::filesystem::path& path) noexcept;
+
+// Writes `text` to `path` so that a reader sees either the old file or all of the new one, also after a power
+// cut.
 void write_file_atomically(FileSystem& files, const std::filesystem::path& path, std::string_view text);
 
 }  // namespace hocket

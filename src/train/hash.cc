@@ -13,7 +13,9 @@ namespace hocket {
 namespace {
 
 // Lengths go before contents, so that no two different lists of parameters give the same stream of bytes.
-void update_number(Hasher& hasher, std::int64_t number) { hasher.update(std::as_bytes(std::span(&number, 1))); }
+void update_number(Hasher& hasher, std::int64_t number) {
+  hasher.update(std::as_bytes(std::span(&number, 1)));
+}
 
 void update_text(Hasher& hasher, std::string_view text) {
   update_number(hasher, static_cast<std::int64_t>(text.size()));

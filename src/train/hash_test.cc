@@ -10,7 +10,8 @@ namespace hocket {
 namespace {
 
 std::vector<NamedTensor> two_parameters() {
-  return {{"weight", Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6})}, {"bias", Tensor::of<float>({2}, {7, 8})}};
+  return {{"weight", Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6})},
+          {"bias", Tensor::of<float>({2}, {7, 8})}};
 }
 
 TEST(Hasher, GivesThePublishedDigestOfNothing) {

@@ -40,7 +40,8 @@ std::vector<const NamedTensor*> widest_first(std::span<const NamedTensor> tensor
   return sorted;
 }
 
-std::string header_text(std::span<const NamedTensor* const> tensors, const std::map<std::string, std::string>& metadata) {
+std::string header_text(std::span<const NamedTensor* const> tensors,
+                        const std::map<std::string, std::string>& metadata) {
   std::string text = "{";
   if (!metadata.empty()) {
     const char* separator = "\"__metadata__\":{";
@@ -88,8 +89,8 @@ Safetensors parse_safetensors(Arena block, std::string_view file_name) {
   return result;
 }
 
-void write_safetensors(std::span<const NamedTensor> tensors, const std::map<std::string, std::string>& metadata,
-                       const ByteSink& sink) {
+void write_safetensors(std::span<const NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata, const ByteSink& sink) {
   const std::vector<const NamedTensor*> sorted = widest_first(tensors);
   const std::string header = header_text(sorted, metadata);
   const std::uint64_t length = header.size();

@@ -23,15 +23,17 @@ struct SafetensorsEntry {
   std::uint64_t end = 0;
 };
 
-// The checked header of a safetensors file. `entries` are in the order of the buffer, which they cover exactly.
+// The checked header of a safetensors file. `entries` are in the order of the buffer, which they cover
+// exactly.
 struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
   std::vector<SafetensorsEntry> entries;
   std::size_t buffer_offset = 0;
 };
 
-// Reads the header of the whole file in `file` and trusts nothing in it. Throws DataError, which names `file_name`,
-// where bytes are not a safetensors file: bad length, JSON, key, dtype, shape or offset, hole or overlap.
+// Reads the header of the whole file in `file` and trusts nothing in it. Throws DataError, which names
+// `file_name`, where bytes are not a safetensors file: bad length, JSON, key, dtype, shape or offset, hole or
+// overlap.
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, std::string_view file_name);
 
 struct Safetensors {
@@ -45,9 +47,10 @@ Safetensors parse_safetensors(Arena block, std::string_view file_name);
 // Receives the file's bytes in order.
 using ByteSink = std::function<void(std::span<const std::byte>)>;
 
-// Streams a safetensors file into `sink`: the header, then each tensor's own bytes, uncopied. The widest element types
-// come first, so that every tensor is aligned in the file. Throws Error for names that a reader would refuse.
-void write_safetensors(std::span<const NamedTensor> tensors, const std::map<std::string, std::string>& metadata,
-                       const ByteSink& sink);
+// Streams a safetensors file into `sink`: the header, then each tensor's own bytes, uncopied. The widest
+// element types come first, so that every tensor is aligned in the file. Throws Error for names that a reader
+// would refuse.
+void write_safetensors(std::span<const NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata, const ByteSink& sink);
 
 }  // namespace hocket

@@ -1,6 +1,6 @@
-// The header is JSON of one fixed form, {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …}, with
-// one optional "__metadata__" of strings. It is read by events, never as a tree: what is not of that form is refused
-// where it stands, so a hostile header costs no more memory than its own bytes.
+// The header is JSON of one fixed form, {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+// …}, with one optional "__metadata__" of strings. It is read by events, never as a tree: what is not of that
+// form is refused where it stands, so a hostile header costs no more memory than its own bytes.
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ constexpr std::array<std::pair<std::string_view, DType>, 7> kDTypeNames{{{"F32",
                                                                          {"U8", DType::u8}}};
 
 // Text of a file inside an error line: short, on one line, without control characters.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 80;
   std::string result = "\"";
   for (const char c : text.substr(0, kLongest)) result += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
@@ -43,10 +43,14 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
   bool start_object(std::size_t) override {
     switch (place_) {
-      case Place::start: return go(Place::tensors);
-      case Place::tensor: return go(Place::tensor_fields);
-      case Place::metadata: return go(Place::metadata_fields);
-      default: refuse("an object");
+      case Place::start:
+        return go(Place::tensors);
+      case Place::tensor:
+        return go(Place::tensor_fields);
+      case Place::metadata:
+        return go(Place::metadata_fields);
+      default:
+        refuse("an object");
     }
   }
 
@@ -54,7 +58,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     if (place_ == Place::tensors) return start_tensor(std::move(key));
     if (place_ == Place::metadata_fields) {
       value_ = &header_.metadata.try_emplace(key).first->second;
-      if (!metadata_keys_.insert(key).second) fail("__metadata__ has the key {} twice", quoted(key));
+      if (!metadata_keys_.insert(key).second) fail("__metadata__ has the key {} twice", in_quotes(key));
       return go(Place::metadata_value);
     }
     return start_field(key);
@@ -69,7 +73,8 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     const auto known = std::find_if(kDTypeNames.begin(), kDTypeNames.end(),
                                     [&](const auto& entry) { return entry.first == text; });
     if (known == kDTypeNames.end()) {
-      fail("tensor {} has dtype {}; expected F32, F64, BF16, F16, I32, I64 or U8", tensor_name(), quoted(text));
+      fail("tensor {} has dtype {}; expected F32, F64, BF16, F16, I32, I64 or U8", tensor_name(),
+           in_quotes(text));
     }
     dtype_ = known->second;
     return go(Place::tensor_fields);
@@ -98,9 +103,13 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
   bool end_object() override {
     switch (place_) {
-      case Place::tensors: return go(Place::end);
-      case Place::metadata_fields: return go(Place::tensors);
-      default: finish_tensor(); return go(Place::tensors);
+      case Place::tensors:
+        return go(Place::end);
+      case Place::metadata_fields:
+        return go(Place::tensors);
+      default:
+        finish_tensor();
+        return go(Place::tensors);
     }
   }
 
@@ -108,7 +117,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool) override { refuse("a boolean"); }
   bool number_integer(std::int64_t) override { refuse("a negative number"); }
   bool number_float(double, const std::string&) override { refuse("a fraction"); }
-  bool binary(std::vector<std::uint8_t>&) override { refuse("bytes"); }
+  bool binary(nlohmann::json::binary_t&) override { refuse("bytes"); }
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override {
     fail("the header is not JSON at byte {}", kLengthBytes + std::max<std::size_t>(position, 1) - 1);
@@ -116,8 +125,19 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   enum class Place {
-    start, tensors, tensor, tensor_fields, dtype, shape, shape_items, offsets, offset_items,
-    metadata, metadata_fields, metadata_value, end
+    start,
+    tensors,
+    tensor,
+    tensor_fields,
+    dtype,
+    shape,
+    shape_items,
+    offsets,
+    offset_items,
+    metadata,
+    metadata_fields,
+    metadata_value,
+    end
   };
 
   bool go(Place place) {
@@ -132,24 +152,31 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
   [[noreturn]] void refuse(std::string_view found) const {
     switch (place_) {
-      case Place::start: fail("the header is {}; expected a JSON object", found);
-      case Place::metadata: fail("__metadata__ is {}; expected an object of strings", found);
-      case Place::metadata_value: fail("__metadata__ has {} as a value; expected a string", found);
-      case Place::tensor: fail("tensor {} is {}; expected an object", tensor_name(), found);
-      case Place::dtype: fail("tensor {} has {} as dtype; expected a string", tensor_name(), found);
+      case Place::start:
+        fail("the header is {}; expected a JSON object", found);
+      case Place::metadata:
+        fail("__metadata__ is {}; expected an object of strings", found);
+      case Place::metadata_value:
+        fail("__metadata__ has {} as a value; expected a string", found);
+      case Place::tensor:
+        fail("tensor {} is {}; expected an object", tensor_name(), found);
+      case Place::dtype:
+        fail("tensor {} has {} as dtype; expected a string", tensor_name(), found);
       case Place::shape:
-      case Place::shape_items: fail("tensor {} has {} in its shape; expected whole numbers", tensor_name(), found);
-      default: fail("tensor {} has {} in data_offsets; expected two whole numbers", tensor_name(), found);
+      case Place::shape_items:
+        fail("tensor {} has {} in its shape; expected whole numbers", tensor_name(), found);
+      default:
+        fail("tensor {} has {} in data_offsets; expected two whole numbers", tensor_name(), found);
     }
   }
 
-  std::string tensor_name() const { return quoted(header_.entries.back().name); }
+  std::string tensor_name() const { return in_quotes(header_.entries.back().name); }
 
   bool start_tensor(std::string name) {
     const bool is_metadata = name == kMetadataKey;
-    if (!names_.insert(name).second) fail("the header has the key {} twice", quoted(name));
+    if (!names_.insert(name).second) fail("the header has the key {} twice", in_quotes(name));
     if (is_metadata) return go(Place::metadata);
-    header_.entries.push_back({.name = std::move(name)});
+    header_.entries.emplace_back().name = std::move(name);
     dtype_.reset();
     shape_.reset();
     offsets_.reset();
@@ -157,18 +184,19 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool start_field(const std::string& key) {
-    const auto twice = [&] { fail("tensor {} has the key {} twice", tensor_name(), quoted(key)); };
+    const auto twice = [&] { fail("tensor {} has the key {} twice", tensor_name(), in_quotes(key)); };
     if (key == "dtype") return dtype_ ? (twice(), false) : go(Place::dtype);
     if (key == "shape") return shape_ ? (twice(), false) : (shape_.emplace(), go(Place::shape));
     if (key == "data_offsets") return offsets_ ? (twice(), false) : (offsets_.emplace(), go(Place::offsets));
-    fail("tensor {} has the unknown key {}", tensor_name(), quoted(key));
+    fail("tensor {} has the unknown key {}", tensor_name(), in_quotes(key));
   }
 
   bool add_dimension(std::uint64_t size) {
     if (shape_->size() == Shape::kMaxRank) {
       fail("tensor {} has more than {} dimensions", tensor_name(), Shape::kMaxRank);
     }
-    if (size > std::numeric_limits<std::int64_t>::max()) fail("tensor {} has a dimension of {}", tensor_name(), size);
+    if (size > std::numeric_limits<std::int64_t>::max())
+      fail("tensor {} has a dimension of {}", tensor_name(), size);
     shape_->push_back(static_cast<std::int64_t>(size));
     return true;
   }
@@ -181,16 +209,19 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     entry.dtype = *dtype_;
     entry.begin = offsets_->front();
     entry.end = offsets_->back();
-    if (entry.end < entry.begin) fail("tensor {} ends at {}, before it begins at {}", tensor_name(), entry.end, entry.begin);
+    if (entry.end < entry.begin)
+      fail("tensor {} ends at {}, before it begins at {}", tensor_name(), entry.end, entry.begin);
     const std::uint64_t bytes = checked_bytes();
     entry.shape = Shape(*shape_);
     if (entry.end - entry.begin != bytes) {
-      fail("tensor {} of shape {} and dtype {} needs {} bytes, but data_offsets [{}, {}] hold {}", tensor_name(),
-           to_string(entry.shape), name_of(entry.dtype), bytes, entry.begin, entry.end, entry.end - entry.begin);
+      fail("tensor {} of shape {} and dtype {} needs {} bytes, but data_offsets [{}, {}] hold {}",
+           tensor_name(), to_string(entry.shape), name_of(entry.dtype), bytes, entry.begin, entry.end,
+           entry.end - entry.begin);
     }
   }
 
-  // The bytes of the tensor. No product of some of its dimensions overflows either, even where another one is zero.
+  // The bytes of the tensor. No product of some of its dimensions overflows either, even where another one is
+  // zero.
   std::uint64_t checked_bytes() const {
     std::int64_t bytes = static_cast<std::int64_t>(size_of(*dtype_));
     for (const std::int64_t size : *shape_) {
@@ -214,20 +245,23 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 };
 
 // The tensors lie back to back from the first byte of the buffer to its last.
-void require_full_cover(std::vector<SafetensorsEntry>& entries, std::uint64_t buffer_bytes, std::string_view file) {
+void require_full_cover(std::vector<SafetensorsEntry>& entries, std::uint64_t buffer_bytes,
+                        std::string_view file) {
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
   });
   std::uint64_t position = 0;
   for (const SafetensorsEntry& entry : entries) {
     if (entry.begin != position) {
-      throw DataError("{}: tensor {} begins at byte {} of the buffer, which {} byte {}", file, quoted(entry.name),
-                      entry.begin, entry.begin < position ? "is used up to" : "leaves a hole from", position);
+      throw DataError("{}: tensor {} begins at byte {} of the buffer, which {} byte {}", file,
+                      in_quotes(entry.name), entry.begin,
+                      entry.begin < position ? "is used up to" : "leaves a hole from", position);
     }
     position = entry.end;
   }
   if (position != buffer_bytes) {
-    throw DataError("{}: the tensors need {} bytes after the header, but the file has {}", file, position, buffer_bytes);
+    throw DataError("{}: the tensors need {} bytes after the header, but the file has {}", file, position,
+                    buffer_bytes);
   }
 }
 
@@ -236,14 +270,14 @@ void require_full_cover(std::vector<SafetensorsEntry>& entries, std::uint64_t bu
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, std::string_view file_name) {
   static_assert(std::endian::native == std::endian::little);
   if (file.size() < kLengthBytes) {
-    throw DataError("{}: the file has {} bytes; a safetensors file begins with a length of 8 bytes", file_name,
-                    file.size());
+    throw DataError("{}: the file has {} bytes; a safetensors file begins with a length of 8 bytes",
+                    file_name, file.size());
   }
   std::uint64_t length = 0;
   std::memcpy(&length, file.data(), kLengthBytes);
   if (length > std::min<std::uint64_t>(kMaxHeaderBytes, file.size() - kLengthBytes)) {
-    throw DataError("{}: the header claims {} bytes; at most {} are there and at most {} allowed", file_name, length,
-                    file.size() - kLengthBytes, kMaxHeaderBytes);
+    throw DataError("{}: the header claims {} bytes; at most {} are there and at most {} allowed", file_name,
+                    length, file.size() - kLengthBytes, kMaxHeaderBytes);
   }
   const auto* text = reinterpret_cast<const char*>(file.data() + kLengthBytes);
   if (length == 0 || *text != '{') {
