@@ -17,6 +17,5 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/hocketConfig.cmake.in 
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/hocketConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/hocketConfig.cmake ${PROJECT_BINARY_DIR}/hocketConfigVersion.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/HocketDependencies.cmake ${PROJECT_SOURCE_DIR}/cmake/FindDnnl.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/FindXxhash.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/HocketDependencies.cmake
         DESTINATION ${package_dir})
