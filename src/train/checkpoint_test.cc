@@ -1,0 +1,354 @@
+#include "train/checkpoint.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "train/hash.h"
+
+namespace hocket {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An empty directory for one test.
+class Folder {
+ public:
+  Folder() {
+    std::string name = testing::TempDir() + "hocket_checkpoint_XXXXXX";
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Fails the n-th operation of all with an Error, as a full or broken disk does; a failing write is a short
+// one.
+class FailingFileSystem final : public FileSystem {
+ public:
+  explicit FailingFileSystem(int nth) : left_(nth) {}
+  bool fired() const { return left_ <= 0; }
+
+  void create_directories(const fs::path& path) override { step(), disk_.create_directories(path); }
+  std::unique_ptr<OutputFile> create(const fs::path& path) override {
+    step();
+    return std::make_unique<File>(*this, disk_.create(path));
+  }
+  Arena read(const fs::path& path) override { return step(), disk_.read(path); }
+  std::vector<std::string> list(const fs::path& path) override { return step(), disk_.list(path); }
+  void rename(const fs::path& from, const fs::path& to) override { step(), disk_.rename(from, to); }
+  void exchange(const fs::path& a, const fs::path& b) override { step(), disk_.exchange(a, b); }
+  void remove_all(const fs::path& path) override { step(), disk_.remove_all(path); }
+  void sync_directory(const fs::path& path) override { step(), disk_.sync_directory(path); }
+
+ private:
+  class File final : public OutputFile {
+   public:
+    File(FailingFileSystem& owner, std::unique_ptr<OutputFile> file)
+        : owner_(owner), file_(std::move(file)) {}
+    void write(std::span<const std::byte> bytes) override {
+      if (owner_.left_ == 1) file_->write(bytes.first(bytes.size() / 2));
+      owner_.step();
+      file_->write(bytes);
+    }
+    void sync() override { owner_.step(), file_->sync(); }
+
+   private:
+    FailingFileSystem& owner_;
+    std::unique_ptr<OutputFile> file_;
+  };
+
+  void step() {
+    if (--left_ == 0) throw Error("cannot write: No space left on device");
+  }
+
+  int left_;
+  FileSystem& disk_ = posix_file_system();
+};
+
+Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
+  Tensor tensor(DType::f32, shape);
+  Rng rng{seed};
+  for (float& value : tensor.values<float>()) value = static_cast<float>(rng.normal());
+  return tensor;
+}
+
+Checkpoint checkpoint_of(std::int64_t step, std::int64_t width = 8) {
+  const auto seed = static_cast<std::uint64_t>(step);
+  return {.tensors = {{"param/fc.weight", random_tensor({width, 4}, seed)},
+                      {"param/fc.bias", random_tensor({width}, seed + 1)},
+                      {"buffer/norm.mean", random_tensor({width}, seed + 2)},
+                      {"optimizer/momentum/fc.weight", random_tensor({width, 4}, seed + 3)}},
+          .settings = {{"algorithm", "direct"}, {"lr", "0.1"}},
+          .model = "0123456789abcdef",
+          .seed = 0xffff'ffff'ffff'fff0ULL,
+          .step = step,
+          .epoch = 3,
+          .position = 640};
+}
+
+std::string hash_of(const Checkpoint& checkpoint) { return parameter_hash(checkpoint.tensors); }
+
+std::vector<std::string> names_in(const fs::path& directory) { return posix_file_system().list(directory); }
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+struct Warnings {
+  std::vector<std::string> lines;
+  CheckpointOptions options(int keep = 2) {
+    return {.keep = keep, .warn = [this](const std::string& line) { lines.push_back(line); }};
+  }
+};
+
+TEST(CheckpointStore, GivesBackExactlyWhatWasSaved) {
+  const Folder folder;
+  CheckpointStore store(folder.path() / "checkpoints");
+  EXPECT_FALSE(store.load_newest().has_value());
+  const Checkpoint saved = checkpoint_of(1234);
+  store.save(saved);
+  const Checkpoint loaded = store.load_newest().value();
+  EXPECT_EQ(hash_of(loaded), hash_of(saved));
+  EXPECT_EQ(loaded.settings, saved.settings);
+  EXPECT_EQ(loaded.model, saved.model);
+  EXPECT_EQ(loaded.seed, saved.seed);
+  EXPECT_EQ(loaded.step, 1234);
+  EXPECT_EQ(loaded.epoch, 3);
+  EXPECT_EQ(loaded.position, 640);
+  ASSERT_EQ(store.list().size(), 1U);
+  EXPECT_EQ(store.list()[0].filename(), "step-00001234");
+  EXPECT_EQ(names_in(store.list()[0]),
+            (std::vector<std::string>{"manifest.json", "model.safetensors", "optimizer.safetensors"}));
+}
+
+TEST(CheckpointStore, KeepsTheNewest) {
+  const Folder folder;
+  CheckpointStore store(folder.path(), {.keep = 3, .warn = {}});
+  for (const std::int64_t step : {1, 5, 20, 300, 100'000'000}) store.save(checkpoint_of(step));
+  EXPECT_EQ(names_in(folder.path()),
+            (std::vector<std::string>{"step-00000020", "step-00000300", "step-100000000"}));
+  EXPECT_EQ(store.load_newest()->step, 100'000'000);
+}
+
+TEST(CheckpointStore, FewerThanTwoIsRefused) {
+  EXPECT_THROW(CheckpointStore("x", {.keep = 1, .warn = {}}), ConfigError);
+}
+
+TEST(CheckpointStore, SavingAStepAgainReplacesIt) {
+  const Folder folder;
+  CheckpointStore store(folder.path());
+  store.save(checkpoint_of(7));
+  Checkpoint other = checkpoint_of(7, 16);
+  store.save(other);
+  EXPECT_EQ(hash_of(*store.load_newest()), hash_of(other));
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-00000007"});
+}
+
+TEST(CheckpointStore, LeftoversOfAKilledSaveAreRemoved) {
+  const Folder folder;
+  fs::create_directories(folder.path() / ".tmp-step-00000003");
+  write_text(folder.path() / ".tmp-step-00000003" / "model.safetensors", "half");
+  CheckpointStore store(folder.path());
+  EXPECT_FALSE(store.load_newest().has_value());
+  store.save(checkpoint_of(4));
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-00000004"});
+}
+
+TEST(CheckpointStore, ATornCheckpointIsNamedSkippedAndRemovedByTheNextSave) {
+  const Folder folder;
+  Warnings warnings;
+  CheckpointStore store(folder.path(), warnings.options());
+  store.save(checkpoint_of(10));
+  store.save(checkpoint_of(20));
+  fs::resize_file(folder.path() / "step-00000020" / "model.safetensors", 100);
+  EXPECT_EQ(store.load_newest()->step, 10);
+  ASSERT_EQ(warnings.lines.size(), 1U);
+  EXPECT_NE(warnings.lines[0].find("step-00000020 is skipped: "), std::string::npos) << warnings.lines[0];
+  EXPECT_NE(warnings.lines[0].find("the file has 100 bytes; the manifest says"), std::string::npos);
+
+  store.save(checkpoint_of(15));
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-00000010", "step-00000015"}));
+}
+
+TEST(CheckpointStore, AMissingFileIsATornCheckpoint) {
+  for (const char* name : {"manifest.json", "model.safetensors", "optimizer.safetensors"}) {
+    const Folder folder;
+    Warnings warnings;
+    CheckpointStore store(folder.path(), warnings.options());
+    store.save(checkpoint_of(1));
+    store.save(checkpoint_of(2));
+    fs::remove(folder.path() / "step-00000002" / name);
+    EXPECT_EQ(store.load_newest()->step, 1) << name;
+    EXPECT_EQ(warnings.lines.size(), 1U);
+  }
+}
+
+// A disk that fails at any one operation: the save reports it, the older checkpoints load, nothing is left
+// behind.
+TEST(CheckpointStore, FailingAnyOneOperationDamagesNothing) {
+  for (const std::int64_t step : {3, 2}) {  // A new step, and one that replaces the newest.
+    int failed_saves = 0;
+    for (int nth = 1;; ++nth) {
+      const Folder folder;
+      CheckpointStore(folder.path()).save(checkpoint_of(1));
+      CheckpointStore(folder.path()).save(checkpoint_of(2));
+      FailingFileSystem failing(nth);
+      Warnings warnings;
+      CheckpointStore store(folder.path(), warnings.options(), failing);
+      bool threw = false;
+      try {
+        store.save(checkpoint_of(step, 32));
+      } catch (const Error& error) {
+        threw = true;
+        EXPECT_NE(std::string(error.what()).find("No space left on device"), std::string::npos);
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+      }
+      EXPECT_EQ(threw || !warnings.lines.empty(), failing.fired()) << "operation " << nth;
+      failed_saves += threw ? 1 : 0;
+      for (const std::string& name : names_in(folder.path())) {
+        const bool is_leftover = name.starts_with(".tmp-");
+        EXPECT_FALSE(is_leftover && threw && step == 3) << name << " after operation " << nth;
+        if (!is_leftover) load_checkpoint(folder.path() / name);
+      }
+      CheckpointStore after(folder.path());
+      EXPECT_GE(after.load_newest()->step, 2) << "operation " << nth;
+      after.save(checkpoint_of(4));
+      EXPECT_EQ(names_in(folder.path()).size(), 2U) << "operation " << nth;
+      if (!failing.fired()) break;
+    }
+    EXPECT_GT(failed_saves, 10);
+  }
+}
+
+TEST(CheckpointStore, FailingToReadIsSkippedOrReported) {
+  const Folder folder;
+  CheckpointStore(folder.path()).save(checkpoint_of(1));
+  for (int nth = 1;; ++nth) {
+    FailingFileSystem failing(nth);
+    CheckpointStore store(folder.path(), {}, failing);
+    try {
+      store.load_newest();
+    } catch (const Error&) {
+      EXPECT_TRUE(failing.fired());
+    }
+    if (!failing.fired()) break;
+  }
+  EXPECT_EQ(CheckpointStore(folder.path()).load_newest()->step, 1);
+}
+
+// A limit on the size of files is the portable stand-in for a full disk: the kernel itself refuses the write.
+TEST(CheckpointStore, AFullDiskLeavesTheEarlierCheckpointAndNoLeftovers) {
+  const Folder folder;
+  CheckpointStore store(folder.path());
+  store.save(checkpoint_of(1));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{.rlim_cur = 64 << 10, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::string message;
+  try {
+    store.save(checkpoint_of(2, 100'000));
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_NE(message.find("step-00000002 is not saved: cannot write"), std::string::npos) << message;
+  EXPECT_NE(message.find("File too large; earlier ones are untouched"), std::string::npos) << message;
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-00000001"});
+  EXPECT_EQ(store.load_newest()->step, 1);
+}
+
+TEST(LoadCheckpoint, EveryTruncationOnAPageIsDetected) {
+  const Folder folder;
+  CheckpointStore store(folder.path());
+  store.save(checkpoint_of(1, 4096));
+  const fs::path directory = store.list()[0];
+  for (const std::string& name : names_in(directory)) {
+    const std::string whole = read_text(directory / name);
+    for (std::size_t size = 0; size < whole.size(); size += 4096) {
+      fs::resize_file(directory / name, size);
+      EXPECT_THROW(load_checkpoint(directory), DataError) << name << " at " << size;
+      write_text(directory / name, whole);
+    }
+  }
+  EXPECT_NO_THROW(load_checkpoint(directory));
+}
+
+TEST(LoadCheckpoint, EveryFlippedByteIsDetected) {
+  const Folder folder;
+  CheckpointStore store(folder.path());
+  store.save(checkpoint_of(1));
+  const fs::path directory = store.list()[0];
+  for (const std::string& name : names_in(directory)) {
+    const std::string whole = read_text(directory / name);
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
+      write_text(directory / name, damaged);
+      ASSERT_THROW(load_checkpoint(directory), DataError) << name << " at " << at;
+    }
+    write_text(directory / name, whole);
+  }
+  EXPECT_NO_THROW(load_checkpoint(directory));
+}
+
+TEST(LoadCheckpoint, AnotherVersionIsNamed) {
+  const Folder folder;
+  CheckpointStore store(folder.path());
+  store.save(checkpoint_of(1));
+  const fs::path manifest = store.list()[0] / "manifest.json";
+  std::string text = read_text(manifest);
+  text.replace(text.find("\"version\": 1"), 12, "\"version\": 9");
+  write_text(manifest, text);
+  try {
+    load_checkpoint(store.list()[0]);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("has version 9; expected 1"), std::string::npos) << error.what();
+  }
+}
+
+std::string difference(std::vector<ParameterSpec> expected) {
+  try {
+    require_same_parameters(checkpoint_of(1), expected);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RequireSameParameters, NamesTheFirstDifference) {
+  const ParameterSpec weight{"fc.weight", DType::f32, {8, 4}};
+  const ParameterSpec bias{"fc.bias", DType::f32, {8}};
+  const std::string start = "the checkpoint is of another model: ";
+  EXPECT_EQ(difference({weight, bias}), "");
+  EXPECT_EQ(difference({{"conv.weight", DType::f32, {1}}}),
+            start + "it lacks parameter conv.weight (f32 [1])");
+  EXPECT_EQ(difference({weight, {"fc.bias", DType::f32, {9}}}),
+            start + "parameter fc.bias is f32 [8] there and f32 [9] here");
+  EXPECT_EQ(difference({weight, {"fc.bias", DType::bf16, {8}}}),
+            start + "parameter fc.bias is f32 [8] there and bf16 [8] here");
+  EXPECT_EQ(difference({weight}), start + "it has parameter fc.bias, which the model lacks");
+}
+
+}  // namespace
+}  // namespace hocket
