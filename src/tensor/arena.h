@@ -33,7 +33,7 @@ class Arena {
 
  private:
   struct Unmap {
-    std::size_t bytes = 0;
+    std::size_t bytes;
     void operator()(std::byte* memory) const;
   };
 
