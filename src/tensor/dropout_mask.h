@@ -8,9 +8,10 @@
 
 namespace hocket {
 
-// Which elements dropout keeps: a pure function of (seed, stream, step, global element index), so that ranks and
-// micro-batches together drop what one process would. The index is (first sample + row)·elements per sample + i, with
-// i counted in the logical order of the dimensions. 32-bit arithmetic only, so that it runs in vector lanes.
+// Which elements dropout keeps: a pure function of (seed, stream, step, global element index), so that ranks
+// and micro-batches together drop what one process would. The index is (first sample + row)·elements per
+// sample + i, with i counted in the logical order of the dimensions. 32-bit arithmetic only, so that it runs
+// in vector lanes.
 class DropoutMask {
  public:
   DropoutMask(std::int64_t seed, std::int64_t stream, std::int64_t step, double rate)

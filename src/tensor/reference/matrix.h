@@ -5,8 +5,9 @@
 #include "tensor/kernel.h"
 #include "tensor/kernel_specs.h"
 
-// The naive kernels: the plainest loops that compute docs/OPERATORS.md, in f32 and f64, summing in f64. They are the
-// oracle of the fast kernels and run what those do not support. Operands come in the order of that page.
+// The naive kernels: the plainest loops that compute docs/OPERATORS.md, in f32 and f64, summing in f64. They
+// are the oracle of the fast kernels and run what those do not support. Operands come in the order of that
+// page.
 namespace hocket::reference {
 
 std::unique_ptr<Kernel> make_matmul(const MatmulSpec& spec);

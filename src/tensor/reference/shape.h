@@ -5,7 +5,8 @@
 #include "tensor/kernel.h"
 #include "tensor/kernel_specs.h"
 
-// Moving and summing elements by their position. The movers take any dtype; the sums f32 and f64. See matrix.h.
+// Moving and summing elements by their position. The movers take any dtype; the sums f32 and f64. See
+// matrix.h.
 namespace hocket::reference {
 
 std::unique_ptr<Kernel> make_transpose(const TransposeSpec& spec);

@@ -1,0 +1,7 @@
+#include "runtime/lowering.h"
+
+namespace hocket {
+
+std::vector<Lowering> image_lowerings() { return {}; }
+
+}  // namespace hocket
