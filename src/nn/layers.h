@@ -1,0 +1,31 @@
+#pragma once
+
+#include "nn/builder.h"
+
+// Layers as functions from values to values. Parameters are named weight and bias within the builder's scope.
+namespace hocket {
+
+struct ConvOptions {
+  std::int64_t kernel = 3, stride = 1, padding = 1, groups = 1;
+  bool bias = true;
+};
+
+// y = x Wᵀ + b        x: (…, in)   W: (out, in)   b: (out)   y: (…, out)
+Value linear(Builder& b, Value x, std::int64_t out, bool bias = true);
+// x: (N, C, H, W)   W: (out, C/groups, k, k)   b: (out)
+Value conv(Builder& b, Value x, std::int64_t out, const ConvOptions& options = {});
+// Over all but the channels of (N, C, H, W), with running statistics for evaluation.
+Value batch_norm(Builder& b, Value x, double momentum = 0.1);
+// Over the last dimension.
+Value layer_norm(Builder& b, Value x);
+// ids: (…) → (…, width)
+Value embedding(Builder& b, Value ids, std::int64_t vocabulary, std::int64_t width, bool sparse = false);
+// Multi-head attention with its projections.   x: (N, T, C)
+Value self_attention(Builder& b, Value x, std::int64_t heads, bool causal);
+
+Value relu(Builder& b, Value x);
+Value max_pool(Builder& b, Value x, std::int64_t kernel, std::int64_t stride, std::int64_t padding = 0);
+Value dropout(Builder& b, Value x, double rate);
+Value flatten(Builder& b, Value x);  // (N, …) → (N, product)
+
+}  // namespace hocket

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "graph/arena_layout.h"
+#include "graph/graph.h"
+#include "graph/memory_plan.h"
+#include "runtime/lower.h"
+#include "tensor/arena.h"
+#include "tensor/kernel.h"
+#include "tensor/tensor.h"
+
+namespace hocket {
+
+// The memory that one call works on besides its slot. Pointers may differ from call to call: another version of the
+// parameters, or arenas in shared memory. Those of a phase that is not run may be null.
+struct Bindings {
+  std::byte* parameters = nullptr;
+  std::byte* gradients = nullptr;
+  std::byte* buffers = nullptr;
+  std::byte* state = nullptr;
+};
+
+// The activations of one batch on its way through the phases, and the inputs bound to it. Movable; used by one thread.
+class Slot {
+ public:
+  std::byte* activations() const { return arena_.data(); }
+
+ private:
+  friend class Executable;
+  Arena arena_;
+  std::vector<std::byte*> inputs_;
+};
+
+// A graph compiled for this machine: kernels prepared, memory planned, nothing left to decide or allocate in a step.
+//
+// Used by one thread at a time, with any number of slots. Building throws what lowering throws; running a phase whose
+// inputs are not all bound aborts.
+class Executable {
+ public:
+  // Called after each node of a phase, with the node's index in graph().nodes().
+  using Observer = std::function<void(int node)>;
+
+  Executable(std::unique_ptr<const Graph> graph, const StepLayouts& layouts, std::span<const Gradient> gradients,
+             KernelSet kernels);
+
+  Slot make_slot() const;
+  // The memory must stay valid and have the input's type. Returns false when the graph has no such input.
+  bool bind(Slot& slot, std::string_view input, std::byte* memory) const;
+  void run(Phase phase, Slot& slot, const Bindings& bindings, const Observer* observer = nullptr);
+
+  // A value as it is in memory now: valid until a later node of a run reuses its memory; graph outputs keep theirs.
+  Tensor view(const Slot& slot, const Bindings& bindings, ValueId id) const;
+  Tensor output(const Slot& slot, std::string_view name) const;
+
+  const Graph& graph() const { return *graph_; }
+  const MemoryPlan& plan() const { return plan_; }
+  std::size_t workspace_bytes() const { return work_.size() + scratch_.size(); }
+
+ private:
+  struct Instruction {
+    int node = 0;
+    const Kernel* kernel = nullptr;
+    std::vector<Location> operands;  // Inputs, then outputs.
+    std::size_t inputs = 0;
+  };
+
+  void prepare(KernelSet kernels);
+  std::byte* address(Location location, const Slot& slot, const Bindings& bindings) const;
+
+  std::unique_ptr<const Graph> graph_;
+  MemoryPlan plan_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<Instruction> instructions_[kPhases];
+  std::vector<std::byte*> pointers_;  // The operands of the instruction that runs.
+  Arena work_;
+  Arena scratch_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+
+#include "nn/optimizer.h"
+#include "runtime/executable.h"
+
+namespace hocket {
+
+struct ProgramOptions {
+  OptimizerSpec optimizer{};
+  KernelSet kernels = KernelSet::fast;
+  bool bf16 = false;           // Products read bf16 copies of their operands.
+  bool gradient_norm = false;  // Output "gradient_norm" even without clipping.
+  int micro_batches = 1;       // Above 1, gradients add up over calls of backward until zeroed.
+};
+
+// A model compiled for training and for evaluation. Both share the layouts of parameters and buffers.
+// Used by one thread at a time.
+class Program {
+ public:
+  // `forward` is a model's forward graph with an output "loss". Throws ConfigError when it cannot be differentiated.
+  Program(const Graph& forward, const ProgramOptions& options);
+
+  const StepLayouts& layouts() const { return layouts_; }
+  Executable& training() { return *training_; }
+  Executable& evaluation() { return *evaluation_; }
+
+ private:
+  StepLayouts layouts_;
+  std::unique_ptr<Executable> training_;
+  std::unique_ptr<Executable> evaluation_;
+};
+
+// Everything that outlives a step, in arenas of its own.
+struct StepMemory {
+  Arena parameters;
+  Arena gradients;
+  Arena buffers;
+  Arena state;
+
+  explicit StepMemory(const StepLayouts& layouts);
+  Bindings bindings() const { return {parameters.data(), gradients.data(), buffers.data(), state.data()}; }
+
+  // Sets parameters and buffers to their initial values and the rest to zero.
+  void initialize(const Graph& graph, const StepLayouts& layouts, std::uint64_t seed);
+};
+
+// The tensor called `name` of an arena, as a view into it.
+Tensor view_of(const Arena& arena, const ArenaLayout::Entry& entry);
+
+}  // namespace hocket

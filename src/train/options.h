@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nn/optimizer.h"
+
+namespace hocket {
+
+// Changes of images from epoch to epoch; all off by default.
+struct AugmentOptions {
+  bool flip = false;      // Left and right, for half of the samples.
+  int shift = 0;          // Up to so many pixels each way.
+  double rotate = 0;      // Up to so many degrees each way.
+  double noise = 0;       // Deviation of the noise added to each pixel, in units of the normalised image.
+  double fade_start = 1;  // The share of the epochs after which augmentation fades to nothing at the end.
+};
+
+// What `hocket train` is asked to do, with its defaults. Zero or empty where the trainer chooses.
+struct TrainOptions {
+  std::string model = "lenet";
+  std::string data = "fashion-mnist";
+  std::string test_data{};
+  double validation = 0;  // Share of the training data held out; then accuracy is of that part.
+  int folds = 0;          // Cross-validation: `fold` of `folds` is held out.
+  int fold = 0;
+  AugmentOptions augment{};
+
+  std::int64_t epochs = 0;  // 0: as many as `steps` needs, or 1.
+  std::int64_t steps = 0;   // 0: whole epochs.
+  std::int64_t batch = 0;   // Over all workers; 0: 128, or 16 for text.
+  int micro_batches = 1;
+
+  OptimizerSpec optimizer{};
+  double learning_rate = 0;  // 0: the optimizer's default.
+  std::string lr_schedule = "constant";
+  std::string lr_rule = "none";   // linear: the rate grows with the batch, relative to `lr_base_batch`.
+  std::int64_t lr_base_batch = 128;
+  std::int64_t warmup = 0;  // Steps.
+
+  std::string dtype = "f32";  // f32, bf16, or f64 on the reference kernels.
+  std::uint64_t seed = 1;
+  int threads = 0;  // 0: as many as there are cores for this process.
+
+  double target_accuracy = 0;  // Stop there; 0: none.
+  std::int64_t eval_every = 0;  // Steps; 0: after each epoch.
+  std::int64_t log_every = 0;   // Steps; 0: about a hundred rows a run, at least one every 50 steps.
+  bool gradient_norms = false;  // Record the norm of each parameter's gradient.
+
+  std::int64_t checkpoint_every = 0;  // Steps; 0: at the end alone.
+  int keep_checkpoints = 2;
+  bool resume = false;
+  std::string out{};  // The run folder.
+};
+
+}  // namespace hocket

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/options.h"
+
+namespace hocket {
+
+struct StepRecord {
+  std::int64_t step = 0;  // Steps done, so 1 after the first.
+  std::int64_t total_steps = 0;
+  double epoch = 0;  // Epochs done, in fractions.
+  double loss = 0;   // Mean over the samples since the last record.
+  double learning_rate = 0;
+  double samples_per_second = 0;
+  double seconds = 0;  // Of training so far.
+  std::optional<double> gradient_norm{};
+  std::vector<std::pair<std::string, double>> gradient_norms{};  // By parameter, when asked for.
+};
+
+struct EvalRecord {
+  std::int64_t step = 0;
+  double epoch = 0;
+  double loss = 0;
+  std::optional<double> accuracy{};  // Where the model classifies.
+  double seconds = 0;                // Of training so far.
+};
+
+enum class Activity : std::uint8_t { data, forward, backward, update, evaluate, checkpoint };
+
+// Follows a run; called on the training thread. Steps that are not recorded cost nothing but spans.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void on_start(const std::string& /*what*/) {}
+  virtual void on_step(const StepRecord&) {}
+  virtual void on_eval(const EvalRecord&) {}
+  virtual void on_warning(const std::string&) {}
+  virtual void on_span(Activity, std::int64_t /*start_ns*/, std::int64_t /*end_ns*/) {}
+};
+
+// What a run came to: the trainer's part of summary.json.
+struct TrainResult {
+  std::int64_t steps = 0;
+  std::int64_t samples = 0;
+  std::int64_t parameters = 0;
+  double wall_seconds = 0;
+  double train_seconds = 0;
+  double cpu_seconds = 0;
+  double compute_seconds = 0;
+  double wait_seconds = 0;  // For data.
+  double first_step_seconds = 0;  // From the start of run() to the end of the first step.
+  double train_loss = 0;    // Of the last record.
+  std::optional<EvalRecord> test{};
+  std::optional<double> best_test_accuracy{};
+  std::optional<double> time_to_target{};
+  std::optional<double> objective{};  // Of a linear model with option c: ½|w|² + C·Σ loss over the training data.
+  std::int64_t batch = 0;
+  std::int64_t total_steps = 0;
+  int threads = 1;
+  std::int64_t peak_rss_bytes = 0;
+  std::string parameter_hash;
+  bool interrupted = false;
+  bool target_missed = false;
+};
+
+// Trains as `options` say, writing checkpoints below options.out. When `stop` becomes true it ends the step, writes a checkpoint
+// and returns with interrupted set. Throws ConfigError, DataError, or Error (such as a loss that is no longer finite,
+// naming the first bad tensor).
+TrainResult train(const TrainOptions& options, TrainObserver& observer, const std::atomic<bool>& stop);
+
+}  // namespace hocket
