@@ -14,8 +14,8 @@ std::string_view name_of(Task task) {
 }
 
 Shape batch_shape(const Field& field, std::int64_t capacity) {
-  if (field.layout == Layout::packed) return {capacity * field.shape[0]};
-  if (field.layout == Layout::offsets) return {capacity + 1};
+  if (field.packing == Packing::packed) return {capacity * field.shape[0]};
+  if (field.packing == Packing::offsets) return {capacity + 1};
   std::vector<std::int64_t> dims{capacity};
   dims.insert(dims.end(), field.shape.begin(), field.shape.end());
   return Shape(dims);

@@ -17,7 +17,7 @@ enum class Task { classification, language, binary, regression };
 std::string_view name_of(Task task);
 
 // How the samples of a batch lie in the tensor of a field.
-enum class Layout {
+enum class Packing {
   rows,     // [capacity, shape…]: one row per sample.
   packed,   // [capacity * shape[0]]: rows of different lengths, one after the other (CSR values and columns).
   offsets,  // [capacity + 1]: where each packed row starts; the last entry is where the last one ends.
@@ -31,7 +31,7 @@ struct Field {
   std::string name;
   DType dtype = DType::f32;
   Shape shape;
-  Layout layout = Layout::rows;
+  Packing packing = Packing::rows;
 };
 
 // The shape of the tensor that holds `field` for up to `capacity` samples.

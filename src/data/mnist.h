@@ -6,7 +6,7 @@
 
 namespace hocket {
 
-// The four IDX files of MNIST's layout in a folder, each plain or gzip; the test pair may be absent.
+// The four IDX files of MNIST's packing in a folder, each plain or gzip; the test pair may be absent.
 // Options: classes (10).
 DataParts open_mnist(const DataSource& source);
 

@@ -1,20 +1,36 @@
 #include "data/open.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "data/cifar.h"
+#include "data/libsvm.h"
 #include "data/mnist.h"
+#include "data/table_dataset.h"
+#include "data/text_dataset.h"
 
 namespace hocket {
 namespace {
 
+// A kind whose files bring their own test part opens one source; a kind whose test file is read by the rules
+// of the training file opens both at once.
 struct Opener {
   std::string_view kind;
   DataParts (*open)(const DataSource& source);
+  DataParts (*open_pair)(const DataSource& source, const DataSource* test);
 };
 
-constexpr Opener kOpeners[] = {{"fashion-mnist", open_fashion_mnist}, {"mnist", open_mnist}};
+constexpr Opener kOpeners[] = {
+    {"fashion-mnist", open_fashion_mnist, nullptr},
+    {"mnist", open_mnist, nullptr},
+    {"cifar10", open_cifar10, nullptr},
+    {"text", nullptr, open_text},
+    {"libsvm", nullptr, open_libsvm},
+    {"csv", nullptr, open_csv},
+};
 
 const DataKind& find_kind(const DataSource& source) {
   std::vector<std::string_view> names;
@@ -51,12 +67,25 @@ DataSource checked_source(const std::string& text) {
   return source;
 }
 
-DataParts open_source(const DataSource& source) {
-  for (const Opener& opener : kOpeners) {
-    if (opener.kind == source.kind) return opener.open(source);
-  }
-  HOCKET_CHECK(false, "no reader for {}", source.kind);
-  return {};
+const Opener& find_opener(const DataSource& source) {
+  const auto* found = std::find_if(std::begin(kOpeners), std::end(kOpeners),
+                                   [&](const Opener& opener) { return opener.kind == source.kind; });
+  HOCKET_CHECK(found != std::end(kOpeners), "no reader for {}", source.kind);
+  return *found;
+}
+
+std::string describe_fields(const DataInfo& info) {
+  std::string text = fmt::format("{} with {} classes:", name_of(info.task), info.classes);
+  for (const Field& field : info.fields)
+    text += fmt::format(" {} {}{}", field.name, name_of(field.dtype), to_string(field.shape));
+  return text;
+}
+
+void check_same_fields(const DataParts& parts, const DataSpec& spec) {
+  const std::string train = describe_fields(parts.train->info());
+  const std::string test = describe_fields(parts.test->info());
+  if (train != test)
+    throw ConfigError("data '{}' is {}; test data '{}' is {}", spec.data, train, spec.test_data, test);
 }
 
 }  // namespace
@@ -65,16 +94,37 @@ std::span<const DataKind> data_kinds() {
   static const std::vector<DataKind> kinds{
       {"fashion-mnist", "fashion-mnist", "70,000 grey 28x28 images of clothes in 10 classes", {}},
       {"mnist", "mnist:DIR", "images as IDX files, plain or gzip, under MNIST's names", {"classes"}},
+      {"cifar10", "cifar10:DIR", "the binary batches of CIFAR-10", {}},
+      {"text", "text:FILE", "bytes as symbols; the last 10 % are held out", {"context", "holdout"}},
+      {"libsvm", "libsvm:FILE", "sparse rows as LIBSVM text", {"task", "features"}},
+      {"csv",
+       "csv:FILE",
+       "a table of numeric and categorical columns",
+       {"label", "header", "separator", "skip", "numeric", "categorical", "ignore", "buckets", "task",
+        "layout"}},
   };
   return kinds;
 }
 
 DataParts open_dataset(const DataSpec& spec) {
-  DataParts parts = open_source(checked_source(spec.data));
-  if (!spec.test_data.empty()) {
-    DataParts other = open_source(checked_source(spec.test_data));
-    parts.test = std::move(other.test != nullptr ? other.test : other.train);
+  const DataSource source = checked_source(spec.data);
+  const Opener& opener = find_opener(source);
+  std::optional<DataSource> test;
+  if (!spec.test_data.empty()) test = checked_source(spec.test_data);
+  if (opener.open_pair != nullptr) {
+    if (test && test->kind != source.kind) {
+      throw ConfigError("test data '{}': expected {}, like the training data", spec.test_data, source.kind);
+    }
+    return opener.open_pair(source, test ? &*test : nullptr);
   }
+  DataParts parts = opener.open(source);
+  if (!test) return parts;
+  if (find_opener(*test).open == nullptr) {
+    throw ConfigError("test data '{}': expected a kind like {}", spec.test_data, source.kind);
+  }
+  DataParts other = find_opener(*test).open(*test);
+  parts.test = std::move(other.test != nullptr ? other.test : other.train);
+  check_same_fields(parts, spec);
   return parts;
 }
 
