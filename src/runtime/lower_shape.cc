@@ -97,7 +97,7 @@ ReduceSpec reduce_spec(const NodeView& node) {
   spec.op = op;
   spec.x = stored_shape(node.in(x));
   spec.dtype = node.in_dtype(x);
-  spec.reduced.assign(static_cast<std::size_t>(spec.x.rank()), false);
+  spec.reduced.assign(static_cast<std::size_t>(spec.x.rank()), !node.attributes().has("axes"));
   for (const std::int64_t axis : node.attributes().list("axes")) {
     spec.reduced[static_cast<std::size_t>(stored_axis(node.in(x), axis))] = true;
   }

@@ -1,7 +1,55 @@
+#include <limits>
+
 #include "runtime/lowering.h"
+#include "tensor/reference/sparse.h"
 
 namespace hocket {
+namespace {
 
-std::vector<Lowering> sparse_lowerings() { return {}; }
+// `dense` is (n, k): the result or its gradient; `first` is the operand from which (values, columns, offsets)
+// stand.
+CsrSpec csr_spec(const NodeView& node, int first, const ValueInfo& dense, std::int64_t features) {
+  CsrSpec spec;
+  spec.capacity = node.in_shape(first).count();
+  spec.n = node.in_shape(first + 2).count() - 1;
+  spec.features = features;
+  spec.k = dense.type.shape.count() / spec.n;
+  spec.dtype = dense.type.dtype;
+  return spec;
+}
+
+CsrSpec csr_forward_spec(const NodeView& node) { return csr_spec(node, 0, node.out(0), node.in_shape(3)[0]); }
+CsrSpec csr_dw_spec(const NodeView& node) { return csr_spec(node, 1, node.in(0), node.out_shape(0)[0]); }
+CsrSpec csr_rows_spec(const NodeView& node) { return csr_spec(node, 1, node.in(0), 0); }
+
+// `ids` is operand 1 in all of them; `dense` is the value with one row of the table per id.
+EmbeddingSpec embedding_spec(const NodeView& node, const ValueInfo& dense, std::int64_t vocabulary) {
+  return {vocabulary, dense.type.shape.back(), node.in_shape(1).count(), dense.type.dtype};
+}
+
+EmbeddingSpec lookup_spec(const NodeView& node) {
+  return embedding_spec(node, node.out(0), node.in_shape(0)[0]);
+}
+EmbeddingSpec grad_spec(const NodeView& node) {
+  return embedding_spec(node, node.in(0), node.out_shape(0)[0]);
+}
+EmbeddingSpec rows_spec(const NodeView& node) {
+  return embedding_spec(node, node.in(0), node.integer("rows", std::numeric_limits<std::int32_t>::max()));
+}
+
+}  // namespace
+
+std::vector<Lowering> sparse_lowerings() {
+  return {
+      {"csr_matmul", choose<kernel::make_csr_matmul, reference::make_csr_matmul, csr_forward_spec>},
+      {"csr_matmul_dw", choose<kernel::make_csr_matmul_dw, reference::make_csr_matmul_dw, csr_dw_spec>},
+      {"csr_matmul_dw_rows",
+       choose<kernel::make_csr_matmul_dw_rows, reference::make_csr_matmul_dw_rows, csr_rows_spec>},
+      {"embedding", choose<kernel::make_embedding, reference::make_embedding, lookup_spec>},
+      {"embedding_grad", choose<kernel::make_embedding_grad, reference::make_embedding_grad, grad_spec>},
+      {"embedding_grad_rows",
+       choose<kernel::make_embedding_grad_rows, reference::make_embedding_grad_rows, rows_spec>},
+  };
+}
 
 }  // namespace hocket

@@ -69,7 +69,7 @@ void update(const UpdateSpec& s, Buffers in) {
   }
   const std::int32_t* ids = operand<std::int32_t>(in, 2);
   for (std::int64_t row = 0; row < s.rows; ++row) {
-    if (ids[row] < 0) continue;
+    if (ids[row] < 0 || (ids[row] + 1) * s.width > s.count) continue;
     for (std::int64_t j = 0; j < s.width; ++j) {
       update_element(s, hyper, scale * g[row * s.width + j], ids[row] * s.width + j, w, first, second);
     }
