@@ -15,8 +15,6 @@ void check_broadcasts(const Shape& narrow, const Shape& wide) {
   if (!fits) throw ConfigError("the shape {} does not broadcast to {}", to_string(narrow), to_string(wide));
 }
 
-IntList shape_list(const Shape& shape) { return {shape.begin(), shape.end()}; }
-
 // y = x summed over what broadcasting repeated        dx = dy broadcast
 class SumTo final : public Operator {
  public:
@@ -33,7 +31,7 @@ class SumTo final : public Operator {
 
   std::vector<Gradient> gradient(Graph& graph, const Node& node, std::span<const Value> dy) const override {
     const Backward back(graph, node);
-    return {{back.add(0, "broadcast_to", {dy[0]}, {{"shape", shape_list(back.in(0).shape())}}), {}}};
+    return {{back.add(0, "broadcast_to", {dy[0]}, {{"shape", dims_of(back.in(0).shape())}}), {}}};
   }
 
   std::vector<PlacementRule> placements(const Node& node, std::span<const Type> in) const override {

@@ -6,8 +6,6 @@
 namespace hocket {
 namespace {
 
-void expect_scalar_loss(const Operands& operands, int i) { operands.expect_shape(i, Shape()); }
-
 // x (R, V), a label per row, a weight for each of N samples; N divides R.
 void expect_rows(const Operands& operands, int x, int label, int weight) {
   operands.expect_rank(x, 2);
@@ -77,7 +75,7 @@ class SoftmaxCrossEntropyGrad final : public Operator {
     expect_rows(operands, 1, 2, 3);
     operands.expect_dtype(2, DType::i32);
     operands.expect_dtype_of(0, 1);
-    expect_scalar_loss(operands, 0);
+    operands.expect_shape(0, Shape());
     return {in[1]};
   }
 
@@ -122,7 +120,7 @@ class ElementLossGrad final : public Operator {
     const Operands operands(in, {"dloss", "x", "label", "weight"});
     expect_targets(operands, 1, 2, 3);
     operands.expect_dtype_of(0, 1);
-    expect_scalar_loss(operands, 0);
+    operands.expect_shape(0, Shape());
     return {in[1]};
   }
 

@@ -26,6 +26,8 @@ Type make_type(DType dtype, const Shape& shape) {
   return {dtype, shape};
 }
 
+IntList dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
 std::int64_t integer_from(const Node& node, std::string_view key, std::int64_t otherwise,
                           std::int64_t least) {
   const std::int64_t value = node.attributes.integer(key, otherwise);
@@ -145,7 +147,7 @@ Value Backward::add(int i, std::string_view op, std::initializer_list<Value> inp
 Value Backward::summed_to(int i, Value gradient) const {
   const Shape& shape = in(i).shape();
   if (gradient.shape() == shape) return gradient;
-  return add(i, "sum_to", {gradient}, {{"shape", IntList(shape.begin(), shape.end())}});
+  return add(i, "sum_to", {gradient}, {{"shape", dims_of(shape)}});
 }
 
 Value Backward::cast_to(int i, Value gradient) const {

@@ -17,6 +17,9 @@ inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 // kMaxElements.
 Type make_type(DType dtype, const Shape& shape);
 
+// The dimensions of `shape` as an attribute.
+IntList dims_of(const Shape& shape);
+
 // Attributes of a node whose value must make sense. Each throws ConfigError otherwise.
 std::int64_t integer_from(const Node& node, std::string_view key, std::int64_t otherwise, std::int64_t least);
 std::int64_t required_integer(const Node& node, std::string_view key, std::int64_t least);

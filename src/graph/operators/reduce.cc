@@ -45,8 +45,6 @@ Reduced::Reduced(const Node& node, const Shape& x) : kept(x) {
   y = Shape(dims);
 }
 
-IntList shape_list(const Shape& shape) { return {shape.begin(), shape.end()}; }
-
 // y = the sum, mean or maximum of x over `axes`
 class ReduceOperator final : public Operator {
  public:
@@ -71,8 +69,8 @@ class ReduceOperator final : public Operator {
     Value d = dy[0];
     if (kind_ == Kind::mean)
       d = back.add(0, "scale", {d}, {{"factor", 1.0 / static_cast<double>(reduced.count)}});
-    if (d.shape() != reduced.kept) d = back.add(0, "reshape", {d}, {{"shape", shape_list(reduced.kept)}});
-    return {{back.add(0, "broadcast_to", {d}, {{"shape", shape_list(x)}}), {}}};
+    if (d.shape() != reduced.kept) d = back.add(0, "reshape", {d}, {{"shape", dims_of(reduced.kept)}});
+    return {{back.add(0, "broadcast_to", {d}, {{"shape", dims_of(x)}}), {}}};
   }
 
   // A mean over a dimension that is cut is no plain sum of the parts' means.

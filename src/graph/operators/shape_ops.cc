@@ -6,8 +6,6 @@
 namespace hocket {
 namespace {
 
-IntList shape_list(const Shape& shape) { return {shape.begin(), shape.end()}; }
-
 // The attribute `key`, which has one entry for each dimension, all at least `least`; all `otherwise` when it
 // is absent.
 IntList per_dimension(const Node& node, std::string_view key, int rank, std::int64_t least,
@@ -40,7 +38,7 @@ class Reshape final : public Operator {
 
   std::vector<Gradient> gradient(Graph& graph, const Node& node, std::span<const Value> dy) const override {
     const Backward back(graph, node);
-    return {{back.add(0, "reshape", {dy[0]}, {{"shape", shape_list(back.in(0).shape())}}), {}}};
+    return {{back.add(0, "reshape", {dy[0]}, {{"shape", dims_of(back.in(0).shape())}}), {}}};
   }
 
   // A dimension stays cut evenly when as many elements lie before it as before: equal parts are then the same
@@ -166,8 +164,7 @@ class Slice final : public Operator {
     const Shape x = back.in(0).shape();
     const IntList begin = per_dimension(node, "begin", x.rank(), 0, 0);
     const IntList step = per_dimension(node, "step", x.rank(), 1, 1);
-    return {
-        {back.add(0, "unslice", {dy[0]}, {{"shape", shape_list(x)}, {"begin", begin}, {"step", step}}), {}}};
+    return {{back.add(0, "unslice", {dy[0]}, {{"shape", dims_of(x)}, {"begin", begin}, {"step", step}}), {}}};
   }
 
   std::vector<PlacementRule> placements(const Node& node, std::span<const Type> in) const override {
@@ -300,7 +297,7 @@ class Concat final : public Operator {
     const Shape y = dy[0].shape();
     const auto axis = static_cast<std::size_t>(axis_of(node, y.rank()));
     IntList begin(static_cast<std::size_t>(y.rank()), 0);
-    IntList end = shape_list(y);
+    IntList end = dims_of(y);
     std::vector<Gradient> gradients;
     for (int i = 0; i < back.in_count(); ++i) {
       end[axis] = begin[axis] + back.in(i).shape()[static_cast<int>(axis)];
