@@ -42,8 +42,10 @@ void require_same_parameters(const Checkpoint& checkpoint, std::span<const Param
 Checkpoint load_checkpoint(const std::filesystem::path& directory, FileSystem& files = posix_file_system());
 
 struct CheckpointOptions {
-  int keep = 2;                                  // The newest so many are kept; at least 2.
-  std::function<void(const std::string&)> warn;  // Receives one line for each checkpoint that is skipped.
+  int keep = 2;  // The newest so many are kept; at least 2.
+  // Receives one line for each checkpoint that is skipped or cannot be removed.
+  std::function<void(const std::string&)> warn = {};
+};  // Receives one line for each checkpoint that is skipped.
 };
 
 // The checkpoints of a run, step-NNNNNNNN/{model.safetensors, optimizer.safetensors, manifest.json}. Exactly

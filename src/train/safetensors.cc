@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -17,7 +16,7 @@ std::string dtype_name(DType dtype) {
   return name;
 }
 
-std::string json_string(const std::string& text) {
+std::string strict_json_string(const std::string& text) {
   try {
     return nlohmann::json(text).dump();
   } catch (const nlohmann::json::exception&) {
@@ -30,7 +29,7 @@ std::vector<const NamedTensor*> widest_first(std::span<const NamedTensor> tensor
   std::set<std::string_view> names{"__metadata__"};
   for (const NamedTensor& tensor : tensors) {
     if (!names.insert(tensor.first).second) {
-      throw Error("cannot write a safetensors file: the name {} is taken", json_string(tensor.first));
+      throw Error("cannot write a safetensors file: the name {} is taken", strict_json_string(tensor.first));
     }
     sorted.push_back(&tensor);
   }
@@ -46,7 +45,7 @@ std::string header_text(std::span<const NamedTensor* const> tensors,
   if (!metadata.empty()) {
     const char* separator = "\"__metadata__\":{";
     for (const auto& [key, value] : metadata) {
-      text += separator + json_string(key) + ':' + json_string(value);
+      text += separator + strict_json_string(key) + ':' + strict_json_string(value);
       separator = ",";
     }
     text += '}';
@@ -56,7 +55,7 @@ std::string header_text(std::span<const NamedTensor* const> tensors,
     const auto& [name, tensor] = *named;
     const std::size_t end = begin + tensor.byte_size();
     if (text.size() > 1) text += ',';
-    text += fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})", json_string(name),
+    text += fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})", strict_json_string(name),
                         dtype_name(tensor.dtype()), to_string(tensor.shape()), begin, end);
     begin = end;
   }
@@ -82,7 +81,7 @@ Safetensors parse_safetensors(Arena block, std::string_view file_name) {
     Tensor tensor(entry.dtype, entry.shape, data, owner);
     if (!is_aligned(data, entry.dtype)) {  // Another writer's file: its tensors may start anywhere.
       tensor = Tensor(entry.dtype, entry.shape);
-      std::memcpy(tensor.bytes().data(), data, tensor.byte_size());
+      std::copy_n(data, tensor.byte_size(), tensor.bytes().data());
     }
     result.tensors.emplace_back(std::move(entry.name), std::move(tensor));
   }

@@ -1,0 +1,78 @@
+#include "train/summary.h"
+
+#include <nlohmann/json.hpp>
+
+#include "train/file_system.h"
+
+namespace hocket {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+void add_seconds(Json& json, const RankSeconds& seconds) {
+  json["wall_seconds"] = seconds.wall_seconds;
+  json["train_seconds"] = seconds.train_seconds;
+  json["cpu_seconds"] = seconds.cpu_seconds;
+  json["compute_seconds"] = seconds.compute_seconds;
+  json["comm_seconds"] = seconds.comm_seconds;
+  json["wait_seconds"] = seconds.wait_seconds;
+}
+
+void add_way(Json& json, const Summary& summary) {
+  json["status"] = summary.status;
+  json["model"] = summary.model;
+  json["data"] = summary.data;
+  json["workers"] = summary.workers;
+  json["servers"] = summary.servers;
+  json["mesh"] = summary.mesh;
+  json["sync"] = summary.sync;
+  json["zero"] = summary.zero;
+  json["algorithm"] = summary.algorithm;
+  json["transport"] = summary.transport;
+  json["dtype"] = summary.dtype;
+  json["threads"] = summary.threads;
+  json["seed"] = summary.seed;
+  json["emulated"] = summary.emulated;
+}
+
+void add_outcome(Json& json, const Summary& summary) {
+  json["parameters"] = summary.parameters;
+  json["epochs"] = summary.epochs;
+  json["steps"] = summary.steps;
+  json["samples"] = summary.samples;
+  add_seconds(json, summary.seconds);
+  json["samples_per_second"] = summary.samples_per_second;
+  json["test_accuracy"] = or_null(summary.test_accuracy);
+  json["test_loss"] = or_null(summary.test_loss);
+  json["best_test_accuracy"] = or_null(summary.best_test_accuracy);
+  json["target_accuracy"] = or_null(summary.target_accuracy);
+  json["time_to_target"] = or_null(summary.time_to_target);
+  json["bytes_sent"] = summary.bytes_sent;
+  json["messages_sent"] = summary.messages_sent;
+  json["exposed_comm_fraction"] = summary.exposed_comm_fraction;
+  json["staleness"] = summary.staleness;
+  json["peak_rss_bytes"] = summary.peak_rss_bytes;
+  json["parameter_hash"] = summary.parameter_hash;
+  json["version"] = summary.version;
+}
+
+}  // namespace
+
+std::string to_json(const Summary& summary) {
+  Json json;
+  add_way(json, summary);
+  add_outcome(json, summary);
+  json["ranks"] = Json::array();
+  for (std::size_t rank = 0; rank < summary.ranks.size(); ++rank) {
+    add_seconds(json["ranks"].emplace_back(Json{{"rank", rank}}), summary.ranks[rank]);
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+void write_summary(const std::filesystem::path& path, const Summary& summary) {
+  write_file_atomically(posix_file_system(), path, to_json(summary));
+}
+
+}  // namespace hocket

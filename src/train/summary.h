@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hocket {
+
+// Where a rank's time went.
+struct RankSeconds {
+  double wall_seconds = 0;
+  double train_seconds = 0;
+  double cpu_seconds = 0;
+  double compute_seconds = 0;
+  double comm_seconds = 0;
+  double wait_seconds = 0;
+};
+
+// The outcome of a run: each member is the key of the same name in summary.json. `seconds` is the run's own,
+// and also stands there per rank under "ranks". An empty optional is null: not measured, or never reached. A
+// value type.
+struct Summary {
+  std::string status = "done";  // Or "interrupted", "failed".
+  std::string model;
+  std::string data;
+  int workers = 1;
+  int servers = 0;
+  std::string mesh = "dp=1";
+  std::string sync = "none";
+  int zero = 0;
+  std::string algorithm = "none";
+  std::string transport = "none";
+  std::string dtype = "f32";
+  int threads = 1;
+  std::uint64_t seed = 0;
+  bool emulated = false;
+  std::int64_t parameters = 0;
+  double epochs = 0;
+  std::int64_t steps = 0;
+  std::int64_t samples = 0;
+  RankSeconds seconds;
+  double samples_per_second = 0;
+  std::optional<double> test_accuracy;
+  std::optional<double> test_loss;
+  std::optional<double> best_test_accuracy;
+  std::optional<double> target_accuracy;
+  std::optional<double> time_to_target;  // Seconds of training.
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t messages_sent = 0;
+  double exposed_comm_fraction = 0;
+  double staleness = 0;
+  std::uint64_t peak_rss_bytes = 0;
+  std::string parameter_hash;
+  std::string version;
+  std::vector<RankSeconds> ranks;
+};
+
+// As JSON, indented, with a line's end.
+std::string to_json(const Summary& summary);
+
+// Writes summary.json so that it is never seen half written. Throws Error.
+void write_summary(const std::filesystem::path& path, const Summary& summary);
+
+}  // namespace hocket
