@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <dnnl.hpp>
+#include <initializer_list>
+#include <vector>
+
+#include "tensor/arena.h"
+#include "tensor/dtype.h"
+
+// oneDNN inside tensor/: its engine, and primitives that are prepared once and bound to buffers at every run.
+namespace hocket::kernel {
+
+using MemoryDesc = dnnl::memory::desc;
+using FormatTag = dnnl::memory::format_tag;
+
+// The engine and stream of the processor. The first call caps the ISA; each makes this thread use
+// num_threads().
+const dnnl::engine& dnnl_engine();
+const dnnl::stream& dnnl_stream();
+
+dnnl::memory::data_type dnnl_dtype(DType dtype);
+
+// Attributes of every primitive here: scratch memory comes from the caller.
+dnnl::primitive_attr dnnl_attributes(bool relu = false);
+
+// Hands out 64-byte aligned pieces of a kernel's scratch memory while the kernel is made.
+class ScratchPlan {
+ public:
+  std::size_t add(std::size_t bytes) {
+    const std::size_t offset = size_;
+    size_ += align_up(bytes);
+    return offset;
+  }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::size_t size_ = 0;
+};
+
+// A primitive with its memory objects. Used by one thread at a time: run() points the objects at the buffers.
+class DnnlPrimitive {
+ public:
+  struct Operand {
+    int argument = 0;  // DNNL_ARG_…
+    MemoryDesc desc;
+  };
+
+  DnnlPrimitive() = default;
+  DnnlPrimitive(const dnnl::primitive& primitive, const std::vector<Operand>& operands);
+
+  // One buffer an operand, in their order.
+  void run(std::initializer_list<const void*> buffers) const;
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+// Copies a tensor from one description to another; does nothing where they are equal.
+class DnnlReorder {
+ public:
+  DnnlReorder() = default;
+  // Takes the target's room (and the reorder's own scratch) from `plan` where a copy is needed.
+  DnnlReorder(const MemoryDesc& from, const MemoryDesc& to, ScratchPlan& plan);
+
+  bool is_copy() const { return is_copy_; }
+  // Where the target is: inside `scratch`, or `plain` itself.
+  void* target(const void* plain, std::byte* scratch) const;
+  // Copies `plain` to target(), which is returned.
+  void* pack(const void* plain, std::byte* scratch) const;
+  // Copies the packed tensor at `packed` to `plain` (the reorder was made from packed to plain).
+  void run(const void* from, void* to, std::byte* scratch) const;
+
+ private:
+  bool is_copy_ = false;
+  std::size_t target_offset_ = 0;
+  std::size_t pad_offset_ = 0;
+  DnnlPrimitive primitive_;
+};
+
+}  // namespace hocket::kernel

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+namespace hocket::kernel {
+
+// What the processor offers to the kernels, for `hocket doctor` and for the warning about bf16.
+struct IsaReport {
+  std::string vectors;         // The widest vector set in use: "avx512", "avx2" or "sse".
+  bool has_bf16 = false;       // Products of bf16 in vector registers.
+  bool has_amx = false;        // Tiles of bf16 that can be used.
+  bool amx_is_broken = false;  // Tiles are announced, but the leaf that describes them (0x1D) is hidden.
+  std::string bf16_note;       // Why bf16 is slower than f32 here; empty where it is not.
+};
+
+// Asks CPUID. Thread-safe.
+IsaReport cpu_report();
+
+// Keeps oneDNN off the instructions that would fault on this machine. Every factory calls it before its first
+// use of oneDNN; the first call does the work. Thread-safe.
+void cap_dnnl_isa();
+
+}  // namespace hocket::kernel

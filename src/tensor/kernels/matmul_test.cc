@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tensor/kernels/matrix.h"
+#include "tensor/kernels/oracle.h"
+#include "tensor/reference/matrix.h"
+
+namespace hocket::kernel {
+namespace {
+
+constexpr double kTolerance = 1e-5;
+
+Operand as_input(const MatmulSpec& spec, Operand operand) {
+  return spec.input_dtype == DType::bf16 ? to_bf16(operand) : operand;
+}
+
+std::vector<Operand> matmul_operands(const MatmulSpec& spec) {
+  std::vector<Operand> in = {as_input(spec, random_floats(spec.batch * spec.m * spec.k, 1)),
+                             as_input(spec, random_floats(spec.batch * spec.k * spec.n, 2))};
+  if (spec.has_bias) in.push_back(random_floats(spec.n, 3));
+  return in;
+}
+
+void check(const MatmulSpec& spec) {
+  const auto what = fmt::format("{}x{}x{}x{} ta={} tb={} bias={}", spec.batch, spec.m, spec.n, spec.k,
+                                spec.ta, spec.tb, spec.has_bias);
+  expect_same(make_matmul(spec), reference::make_matmul(spec), matmul_operands(spec),
+              {Operand(DType::f32, spec.batch * spec.m * spec.n)}, kTolerance, what);
+}
+
+TEST(Matmul, AgreesWithTheReferenceForEveryTransposeAndEpilogue) {
+  for (const std::int64_t m : {1, 15, 33}) {
+    for (const std::int64_t n : {1, 16, 17}) {
+      for (const int flags : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}) {
+        check({.batch = 1 + 2 * (flags & 1),
+               .m = m,
+               .n = n,
+               .k = 19,
+               .ta = (flags & 1) != 0,
+               .tb = (flags & 2) != 0,
+               .has_bias = (flags & 4) != 0,
+               .activation = (flags & 8) != 0 ? Activation::relu : Activation::none});
+      }
+    }
+  }
+}
+
+TEST(Matmul, AgreesWithTheReferenceWhereItIsCutIntoTiles) {
+  check({.m = 700, .n = 33, .k = 65, .has_bias = true, .activation = Activation::relu});
+  check({.m = 65, .n = 777, .k = 65, .tb = true, .has_bias = true, .activation = Activation::relu});
+  check({.m = 600, .n = 550, .k = 20, .ta = true});
+}
+
+TEST(Matmul, TakesBf16) {
+  for (const bool tb : {false, true}) {
+    check({.m = 33,
+           .n = 17,
+           .k = 40,
+           .tb = tb,
+           .has_bias = true,
+           .activation = Activation::relu,
+           .input_dtype = DType::bf16});
+  }
+  check({.batch = 3, .m = 7, .n = 16, .k = 32, .input_dtype = DType::bf16});
+}
+
+TEST(Matmul, GradientOfTheWeightAgreesWithTheReference) {
+  for (const DType input : {DType::f32, DType::bf16}) {
+    for (const bool tb : {false, true}) {
+      const MatmulSpec spec{.m = 37, .n = 18, .k = 33, .tb = tb, .input_dtype = input};
+      expect_same(make_matmul_dw(spec), reference::make_matmul_dw(spec),
+                  {as_input(spec, random_floats(spec.m * spec.k, 1)),
+                   as_input(spec, random_floats(spec.m * spec.n, 2))},
+                  {Operand(DType::f32, spec.k * spec.n)}, kTolerance, "matmul_dw");
+    }
+  }
+}
+
+TEST(Matmul, DoesNotDependOnTheNumberOfThreads) {
+  const MatmulSpec spec{.m = 1030, .n = 70, .k = 300, .has_bias = true};
+  expect_same(with_threads(2, make_matmul(spec)), make_matmul(spec), matmul_operands(spec),
+              {Operand(DType::f32, spec.m * spec.n)}, 0, "matmul");
+}
+
+TEST(Matmul, LeavesF64ToTheReference) {
+  EXPECT_EQ(make_matmul({.m = 2, .n = 2, .k = 2, .dtype = DType::f64, .input_dtype = DType::f64}), nullptr);
+}
+
+}  // namespace
+}  // namespace hocket::kernel

@@ -1,0 +1,72 @@
+#include "tensor/kernels/update.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tensor/kernels/oracle.h"
+#include "tensor/reference/update.h"
+
+namespace hocket::kernel {
+namespace {
+
+constexpr double kTolerance = 1e-6;
+
+constexpr UpdateRule kRules[] = {UpdateRule::sgd,     UpdateRule::momentum, UpdateRule::nesterov,
+                                 UpdateRule::adagrad, UpdateRule::adam,     UpdateRule::adamw};
+
+std::vector<Operand> update_operands(const UpdateSpec& spec, std::vector<Operand> gradient) {
+  std::vector<Operand> in = {random_floats(spec.count, 1)};
+  for (const Operand& operand : gradient) in.push_back(operand);
+  in.push_back(doubles({0.05, 0.19, 0.002, 3}));
+  for (int slot = 0; slot < spec.slots(); ++slot) in.push_back(random_floats(spec.count, 5, 0, 1));
+  if (spec.has_scale) in.push_back(floats({0.5F}));
+  return in;
+}
+
+TEST(Update, AgreesWithTheReferenceForEveryRule) {
+  for (const UpdateRule rule : kRules) {
+    for (const std::int64_t count : {1, 15, 16, 17, 33, 1000}) {
+      for (const bool has_scale : {false, true}) {
+        const UpdateSpec spec{.rule = rule, .count = count, .decay = 0.01, .has_scale = has_scale};
+        expect_same(make_update(spec), reference::make_update(spec),
+                    update_operands(spec, {random_floats(count, 2)}), {}, kTolerance,
+                    fmt::format("update {} of {}", static_cast<int>(rule), count));
+      }
+    }
+  }
+}
+
+TEST(Update, TouchesOnlyTheGivenRows) {
+  for (const UpdateRule rule : kRules) {
+    const UpdateSpec spec{.rule = rule, .count = 9 * 17, .rows = 4, .width = 17};
+    expect_same(make_update(spec), reference::make_update(spec),
+                update_operands(spec, {random_floats(4 * 17, 2), ints({1, 4, 8, -1})}), {}, kTolerance,
+                fmt::format("update_rows {}", static_cast<int>(rule)));
+  }
+}
+
+TEST(ClipScale, AgreesWithTheReference) {
+  for (const double max : {0.0, 1.0, 1e6}) {
+    const ClipSpec spec{.counts = {1, 1024, 2500, 17}, .max = max};
+    std::vector<Operand> in;
+    for (const std::int64_t count : spec.counts) in.push_back(random_floats(count, 1));
+    expect_same(make_clip_scale(spec), reference::make_clip_scale(spec), in,
+                {Operand(DType::f32, 1), Operand(DType::f32, 1)}, 1e-7, "clip_scale");
+  }
+}
+
+TEST(ClipScale, DoesNotDependOnTheNumberOfThreads) {
+  const ClipSpec spec{.counts = {100'000}, .max = 1};
+  expect_same(with_threads(2, make_clip_scale(spec)), make_clip_scale(spec), {random_floats(100'000, 1)},
+              {Operand(DType::f32, 1), Operand(DType::f32, 1)}, 0, "clip_scale");
+}
+
+TEST(Accumulate, AgreesWithTheReference) {
+  for (const std::int64_t count : {1, 16, 100}) {
+    expect_same(make_accumulate({count}), reference::make_accumulate({count}),
+                {random_floats(count, 1), random_floats(count, 2)}, {}, 0, "accumulate");
+  }
+}
+
+}  // namespace
+}  // namespace hocket::kernel
