@@ -45,7 +45,6 @@ struct CheckpointOptions {
   int keep = 2;  // The newest so many are kept; at least 2.
   // Receives one line for each checkpoint that is skipped or cannot be removed.
   std::function<void(const std::string&)> warn = {};
-};  // Receives one line for each checkpoint that is skipped.
 };
 
 // The checkpoints of a run, step-NNNNNNNN/{model.safetensors, optimizer.safetensors, manifest.json}. Exactly

@@ -34,10 +34,11 @@ class Folder {
 };
 
 // Fails the n-th operation of all with an Error, as a full or broken disk does; a failing write is a short
-// one.
+// one. Syncs count, but cost no time.
 class FailingFileSystem final : public FileSystem {
  public:
-  explicit FailingFileSystem(int nth) : left_(nth) {}
+  static constexpr int kNever = 1 << 30;
+  explicit FailingFileSystem(int nth = kNever) : left_(nth) {}
   bool fired() const { return left_ <= 0; }
 
   void create_directories(const fs::path& path) override { step(), disk_.create_directories(path); }
