@@ -12,7 +12,7 @@ namespace hocket {
 // The update rule and its constants; docs/OPERATORS.md gives the formulas. The learning rate is not here: it changes from
 // step to step and is an input of the update phase.
 struct OptimizerSpec {
-  std::string rule = "momentum";  // sgd, momentum, nesterov, adagrad, adam or adamw.
+  std::string rule{};  // sgd, momentum, nesterov, adagrad, adam or adamw.
   double momentum = 0.9;
   double beta1 = 0.9;
   double beta2 = 0.999;

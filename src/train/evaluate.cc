@@ -1,0 +1,92 @@
+#include "train/evaluate.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/error.h"
+
+namespace hocket {
+namespace {
+
+// One line per row of scores: the index of the largest, or the score itself where there is one.
+void write_predictions(std::ofstream& file, const Tensor& scores, std::int64_t rows) {
+  const std::int64_t width = scores.count() / scores.shape()[0];
+  const auto write_row = [&](const auto* row) {
+    if (width == 1) {
+      file << fmt::format("{:.6g}\n", static_cast<double>(row[0]));
+    } else {
+      file << std::max_element(row, row + width) - row << '\n';
+    }
+  };
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if (scores.dtype() == DType::f64) {
+      write_row(scores.values<double>().data() + i * width);
+    } else {
+      write_row(scores.values<float>().data() + i * width);
+    }
+  }
+}
+
+Checkpoint find_checkpoint(const std::filesystem::path& path, const std::function<void(const std::string&)>& warn) {
+  if (std::filesystem::exists(path / "manifest.json")) return load_checkpoint(path);
+  const std::filesystem::path folder = std::filesystem::exists(path / "checkpoints") ? path / "checkpoints" : path;
+  CheckpointOptions options;
+  options.warn = warn;
+  std::optional<Checkpoint> checkpoint = CheckpointStore(folder, options).load_newest();
+  if (!checkpoint) throw DataError("{}: no whole checkpoint in this folder", folder.string());
+  return std::move(*checkpoint);
+}
+
+}  // namespace
+
+Evaluator::Evaluator(Session& session, const Dataset& data)
+    : session_(session), data_(data), slot_(session.program().evaluation().make_slot()) {
+  LoaderOptions options;
+  options.batch = session.micro_batch();
+  options.shuffle = false;
+  loader_ = std::make_unique<Loader>(data, options);
+}
+
+Evaluation Evaluator::run(const ScoresCallback& on_scores) {
+  Executable& executable = session_.program().evaluation();
+  const bool classifies = executable.output(slot_, "correct").bytes().data() != nullptr;
+  Evaluation result;
+  double correct = 0;
+  for (std::int64_t batches = loader_->batches_per_epoch(); batches > 0; --batches) {
+    const Batch& batch = loader_->next();
+    bind_batch(executable, slot_, data_.info(), batch);
+    executable.run(Phase::forward, slot_, session_.memory().bindings());
+    result.samples += batch.count;
+    result.loss += scalar_output(executable, slot_, "loss");
+    correct += scalar_output(executable, slot_, "correct");
+    if (on_scores) on_scores(executable.output(slot_, "scores"), batch.count);
+  }
+  result.loss /= static_cast<double>(result.samples);
+  if (classifies) result.accuracy = correct / static_cast<double>(result.samples);
+  return result;
+}
+
+Evaluation evaluate_checkpoint(const EvalOptions& options, const std::function<void(const std::string&)>& warn) {
+  const SessionData data = open_session_data(options.train);
+  const Dataset* set = options.on_training_data ? data.train : data.held_out;
+  if (set == nullptr) throw ConfigError("data {} has no test part; name one with --test-data", options.train.data);
+  const TrainOptions train = with_defaults(options.train, data.train->info());
+  Session session(train, data.train->info());
+  session.restore(find_checkpoint(options.checkpoint, warn), false);
+
+  std::ofstream predictions;
+  if (!options.predictions.empty()) {
+    predictions.open(options.predictions);
+    if (!predictions) throw Error("{}: cannot be written", options.predictions.string());
+  }
+  Evaluator evaluator(session, *set);
+  const auto on_scores = [&](const Tensor& scores, std::int64_t samples) {
+    if (predictions.is_open()) write_predictions(predictions, scores, samples * (scores.shape()[0] / session.micro_batch()));
+  };
+  const Evaluation result = evaluator.run(on_scores);
+  predictions.flush();
+  if (!options.predictions.empty() && !predictions) throw Error("{}: writing failed", options.predictions.string());
+  return result;
+}
+
+}  // namespace hocket

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/source.h"
+#include "nn/model.h"
+#include "runtime/program.h"
+#include "train/checkpoint.h"
+#include "train/options.h"
+
+namespace hocket {
+
+// What the model is told of the data.
+SampleSpec sample_spec(const DataInfo& info);
+
+// `options` with everything that was left to the trainer filled in for this data and model.
+TrainOptions with_defaults(TrainOptions options, const DataInfo& info);
+
+// The data of a run: what it trains on and what it is judged by.
+struct SessionData {
+  DataParts parts;                                  // As read.
+  std::vector<std::unique_ptr<const Dataset>> views;  // Splits and augmentation over them.
+  const Dataset* train = nullptr;
+  const Dataset* held_out = nullptr;  // The validation part where one was asked for, else the test part; may be null.
+};
+SessionData open_session_data(const TrainOptions& options);
+
+// A model compiled for its data, with its weights: all that training and evaluation work on. Used by one thread.
+class Session {
+ public:
+  // `options` are with_defaults(). Throws ConfigError when the model does not fit the data.
+  Session(const TrainOptions& options, const DataInfo& info);
+
+  Program& program() { return *program_; }
+  StepMemory& memory() { return *memory_; }
+  const Graph& model() const { return *model_; }
+  std::int64_t parameter_count() const;
+  std::int64_t micro_batch() const { return micro_batch_; }
+
+  // Tensors are views of this session's memory: a checkpoint to save must be saved before the next step.
+  Checkpoint checkpoint() const;
+  // Throws ConfigError when the checkpoint is of another model or optimizer.
+  void restore(const Checkpoint& checkpoint, bool with_optimizer);
+
+  std::string hash() const;  // parameter_hash of the weights as they are now.
+
+ private:
+  std::vector<NamedTensor> tensors_of(const std::string& prefix, const Arena& arena, const ArenaLayout& layout) const;
+
+  std::int64_t micro_batch_;
+  std::unique_ptr<Graph> model_;
+  std::unique_ptr<Program> program_;
+  std::unique_ptr<StepMemory> memory_;
+};
+
+// Binds the fields of `batch` and its sample weights to the inputs of the same names, from row `first` on.
+void bind_batch(Executable& executable, Slot& slot, const DataInfo& info, const Batch& batch, std::int64_t first = 0);
+
+// The value of a scalar output as a double; 0 when the graph has none.
+double scalar_output(const Executable& executable, const Slot& slot, std::string_view name);
+
+}  // namespace hocket

@@ -1,0 +1,361 @@
+#include "train/trainer.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <thread>
+
+#include "base/error.h"
+#include "data/loader.h"
+#include "nn/schedule.h"
+#include "tensor/kernels/threads.h"
+#include "train/diagnose.h"
+#include "train/evaluate.h"
+#include "train/session.h"
+
+namespace hocket {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(SteadyClock::now().time_since_epoch()).count();
+}
+
+double cpu_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+std::int64_t peak_rss_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+double norm(const Tensor& tensor) {
+  double sum = 0;
+  if (tensor.dtype() == DType::f64) {
+    for (const double x : tensor.values<double>()) sum += x * x;
+  } else {
+    for (const float x : tensor.values<float>()) sum += static_cast<double>(x) * x;
+  }
+  return std::sqrt(sum);
+}
+
+// Settings that must not change when a run is resumed, as its checkpoints keep them.
+std::map<std::string, std::string> settings_of(const TrainOptions& o) {
+  return {{"model", o.model},
+          {"data", o.data},
+          {"batch", std::to_string(o.batch)},
+          {"micro_batches", std::to_string(o.micro_batches)},
+          {"optimizer", o.optimizer.rule},
+          {"dtype", o.dtype}};
+}
+
+void require_same_settings(const Checkpoint& checkpoint, const TrainOptions& options) {
+  for (const auto& [key, value] : settings_of(options)) {
+    const auto at = checkpoint.settings.find(key);
+    if (at != checkpoint.settings.end() && at->second != value) {
+      throw ConfigError("cannot resume: the checkpoint was made with {} {}, this run has {}", key, at->second, value);
+    }
+  }
+  if (checkpoint.seed != options.seed) {
+    throw ConfigError("cannot resume: the checkpoint was made with seed {}, this run has {}", checkpoint.seed, options.seed);
+  }
+}
+
+class Training {
+ public:
+  Training(const TrainOptions& given, TrainObserver& observer, const std::atomic<bool>& stop)
+      : began_(now_ns()),
+        data_(open_session_data(given)),
+        options_(with_defaults(given, data_.train->info())),
+        observer_(observer),
+        stop_(stop),
+        session_(options_, data_.train->info()),
+        slot_(session_.program().training().make_slot()),
+        rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps, steps_per_epoch()) {
+    if (options_.micro_batches > 1 && data_.train->info().max_nonzeros > 0) {
+      throw ConfigError("micro-batches do not cut sparse rows; use --microbatches 1");
+    }
+    bind_constants();
+    if (!options_.out.empty()) {
+      CheckpointOptions keep{options_.keep_checkpoints, [&](const std::string& line) { observer_.on_warning(line); }};
+      store_.emplace(std::filesystem::path(options_.out) / "checkpoints", keep);
+    }
+    if (options_.resume) resume();
+  }
+
+  TrainResult run() {
+    announce();
+    if (data_.held_out != nullptr) evaluator_.emplace(session_, *data_.held_out);
+    LoaderOptions loading;
+    loading.batch = options_.batch;
+    loading.seed = options_.seed;
+    loading.start = position_;
+    Loader loader(*data_.train, loading);
+    since_record_ = now_ns();
+    while (step_ < options_.steps && !stop_.load(std::memory_order_relaxed)) {
+      one_step(loader);
+      after_step();
+      if (reached_target()) break;
+    }
+    return finish();
+  }
+
+ private:
+  std::int64_t steps_per_epoch() const {
+    return (data_.train->info().size + options_.batch - 1) / options_.batch;
+  }
+
+  void bind_constants() {
+    Executable& executable = session_.program().training();
+    dloss_ = Tensor(options_.dtype == "f64" ? DType::f64 : DType::f32, {});
+    executable.bind(slot_, "dloss", dloss_.bytes().data());
+    executable.bind(slot_, "hyper", reinterpret_cast<std::byte*>(&hyper_));
+    executable.bind(slot_, "key", reinterpret_cast<std::byte*>(key_));
+  }
+
+  void announce() {
+    const DataInfo& info = data_.train->info();
+    observer_.on_start(fmt::format("{} ({} parameters) on {} ({} samples, {} held out), batch {}, {} {:.4g}, {} steps, {} thread{}",
+                                   options_.model, session_.parameter_count(), info.name, info.size,
+                                   data_.held_out == nullptr ? 0 : data_.held_out->info().size, options_.batch,
+                                   options_.optimizer.rule, options_.learning_rate, options_.steps, kernel::num_threads(),
+                                   kernel::num_threads() == 1 ? "" : "s"));
+  }
+
+  void resume() {
+    if (!store_) throw ConfigError("--resume needs --out, the run folder to go on in");
+    const std::optional<Checkpoint> checkpoint = store_->load_newest();
+    if (!checkpoint) {
+      observer_.on_warning(fmt::format("{}: no checkpoint to resume from; starting anew", options_.out));
+      return;
+    }
+    require_same_settings(*checkpoint, options_);
+    session_.restore(*checkpoint, true);
+    step_ = checkpoint->step;
+    position_ = {checkpoint->epoch, checkpoint->position};
+    observer_.on_warning(fmt::format("resuming after step {}", step_));
+  }
+
+  // Runs `body` and adds its time to `total`.
+  template <typename Body>
+  void timed(Activity activity, std::int64_t& total, const Body& body) {
+    const std::int64_t start = now_ns();
+    body();
+    const std::int64_t end = now_ns();
+    total += end - start;
+    observer_.on_span(activity, start, end);
+  }
+
+  void one_step(Loader& loader) {
+    const std::int64_t start = now_ns();
+    const Batch* batch = nullptr;
+    timed(Activity::data, wait_ns_, [&] { batch = &loader.next(); });
+    hyper_ = hyper_at(options_.optimizer, rate_.at(step_), step_);
+    set_dloss(1.0 / static_cast<double>(batch->global_count));
+    Executable& executable = session_.program().training();
+    const Bindings bindings = session_.memory().bindings();
+    if (options_.micro_batches > 1) {
+      std::fill(session_.memory().gradients.bytes().begin(), session_.memory().gradients.bytes().end(), std::byte{0});
+    }
+    for (std::int64_t first = 0; first < batch->count; first += session_.micro_batch()) {
+      bind_batch(executable, slot_, data_.train->info(), *batch, first);
+      key_[0] = static_cast<std::int64_t>(options_.seed);
+      key_[1] = step_;
+      key_[2] = first;
+      timed(Activity::forward, compute_ns_, [&] { executable.run(Phase::forward, slot_, bindings); });
+      loss_sum_ += checked_loss(executable, bindings);
+      timed(Activity::backward, compute_ns_, [&] { executable.run(Phase::backward, slot_, bindings); });
+    }
+    timed(Activity::update, compute_ns_, [&] { executable.run(Phase::update, slot_, bindings); });
+    ++step_;
+    samples_ += batch->count;
+    loss_samples_ += batch->count;
+    position_ = loader.position();
+    train_ns_ += now_ns() - start;
+    if (first_step_seconds_ == 0) first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
+  }
+
+  void set_dloss(double value) {
+    if (dloss_.dtype() == DType::f64) {
+      dloss_.values<double>()[0] = value;
+    } else {
+      dloss_.values<float>()[0] = static_cast<float>(value);
+    }
+  }
+
+  double checked_loss(Executable& executable, const Bindings& bindings) {
+    const double loss = scalar_output(executable, slot_, "loss");
+    if (std::isfinite(loss)) [[likely]] return loss;
+    const std::string culprit = first_bad_tensor(executable, slot_, bindings);
+    throw Error("step {}: the loss is not finite: {} (learning rate {:.4g})", step_ + 1, culprit, rate_.at(step_));
+  }
+
+  void after_step() {
+    const bool epoch_ended = position_.sample == 0;
+    if (step_ % options_.log_every == 0 || step_ == options_.steps) record_step();
+    const bool wants_eval = options_.eval_every > 0 ? step_ % options_.eval_every == 0 : epoch_ended;
+    if (wants_eval || step_ == options_.steps) evaluate();
+    if (options_.checkpoint_every > 0 && step_ % options_.checkpoint_every == 0) save();
+  }
+
+  double epochs_done() const {
+    return static_cast<double>(position_.epoch) +
+           static_cast<double>(position_.sample) / static_cast<double>(data_.train->info().size);
+  }
+
+  double train_seconds() const { return 1e-9 * static_cast<double>(train_ns_); }
+
+  void record_step() {
+    const std::int64_t now = train_ns_;
+    StepRecord record;
+    record.step = step_;
+    record.total_steps = options_.steps;
+    record.epoch = epochs_done();
+    record.loss = loss_sum_ / static_cast<double>(std::max<std::int64_t>(1, loss_samples_));
+    record.learning_rate = hyper_.learning_rate;
+    record.samples_per_second = static_cast<double>(loss_samples_) / std::max(1e-9, 1e-9 * static_cast<double>(now - recorded_ns_));
+    record.seconds = train_seconds();
+    if (options_.optimizer.clip > 0) {
+      record.gradient_norm = scalar_output(session_.program().training(), slot_, "gradient_norm");
+    }
+    if (options_.gradient_norms) record.gradient_norms = gradient_norms();
+    last_loss_ = record.loss;
+    loss_sum_ = 0;
+    loss_samples_ = 0;
+    recorded_ns_ = now;
+    observer_.on_step(record);
+  }
+
+  std::vector<std::pair<std::string, double>> gradient_norms() {
+    std::vector<std::pair<std::string, double>> norms;
+    for (const ArenaLayout::Entry& entry : session_.program().layouts().parameters.entries()) {
+      norms.emplace_back(entry.name, norm(view_of(session_.memory().gradients, entry)));
+    }
+    return norms;
+  }
+
+  void evaluate() {
+    if (!evaluator_ || evaluated_step_ == step_) return;
+    Evaluation evaluation;
+    timed(Activity::evaluate, eval_ns_, [&] { evaluation = evaluator_->run(); });
+    evaluated_step_ = step_;
+    EvalRecord record{step_, epochs_done(), evaluation.loss, evaluation.accuracy, train_seconds()};
+    if (record.accuracy && (!best_accuracy_ || *record.accuracy > *best_accuracy_)) best_accuracy_ = record.accuracy;
+    const bool reached = options_.target_accuracy > 0 && record.accuracy && *record.accuracy >= options_.target_accuracy;
+    if (reached && !time_to_target_) time_to_target_ = record.seconds;
+    test_ = record;
+    observer_.on_eval(record);
+  }
+
+  bool reached_target() const { return time_to_target_.has_value(); }
+
+  void save() {
+    if (!store_ || saved_step_ == step_) return;
+    timed(Activity::checkpoint, checkpoint_ns_, [&] {
+      Checkpoint checkpoint = session_.checkpoint();
+      checkpoint.settings = settings_of(options_);
+      checkpoint.seed = options_.seed;
+      checkpoint.step = step_;
+      checkpoint.epoch = position_.epoch;
+      checkpoint.position = position_.sample;
+      store_->save(checkpoint);
+    });
+    saved_step_ = step_;
+  }
+
+  TrainResult finish() {
+    const bool interrupted = stop_.load() && step_ < options_.steps && !reached_target();
+    if (loss_samples_ > 0) record_step();
+    save();
+    if (!interrupted) evaluate();
+    TrainResult result;
+    result.steps = step_;
+    result.samples = samples_;
+    result.parameters = session_.parameter_count();
+    result.objective = interrupted ? std::nullopt : objective();
+    result.wall_seconds = 1e-9 * static_cast<double>(now_ns() - began_);
+    result.train_seconds = train_seconds();
+    result.cpu_seconds = cpu_seconds();
+    result.compute_seconds = 1e-9 * static_cast<double>(compute_ns_);
+    result.wait_seconds = 1e-9 * static_cast<double>(wait_ns_);
+    result.first_step_seconds = first_step_seconds_;
+    result.train_loss = last_loss_;
+    result.test = test_;
+    result.best_test_accuracy = best_accuracy_;
+    result.time_to_target = time_to_target_;
+    result.batch = options_.batch;
+    result.total_steps = options_.steps;
+    result.threads = kernel::num_threads();
+    result.peak_rss_bytes = peak_rss_bytes();
+    result.parameter_hash = session_.hash();
+    result.interrupted = interrupted;
+    result.target_missed = options_.target_accuracy > 0 && !time_to_target_ && !interrupted;
+    return result;
+  }
+
+  // liblinear's objective, for a linear model that was given its C.
+  std::optional<double> objective() {
+    const auto samples = static_cast<double>(data_.train->info().size);
+    const bool has_c = options_.model.find(",c=") != std::string::npos && options_.optimizer.weight_decay > 0;
+    if (!has_c) return std::nullopt;
+    const double c = 1 / (options_.optimizer.weight_decay * samples);
+    double squares = 0;
+    for (const ArenaLayout::Entry& entry : session_.program().layouts().parameters.entries()) {
+      if (entry.type.shape.rank() >= 2) squares += std::pow(norm(view_of(session_.memory().parameters, entry)), 2);
+    }
+    return 0.5 * squares + c * samples * Evaluator(session_, *data_.train).run().loss;
+  }
+
+  std::int64_t began_;
+  SessionData data_;
+  TrainOptions options_;
+  TrainObserver& observer_;
+  const std::atomic<bool>& stop_;
+  Session session_;
+  Slot slot_;
+  LearningRate rate_;
+  std::optional<CheckpointStore> store_;
+  std::optional<Evaluator> evaluator_;
+
+  Tensor dloss_;
+  Hyper hyper_;
+  std::int64_t key_[3] = {0, 0, 0};
+
+  DataPosition position_;
+  std::int64_t step_ = 0;
+  std::int64_t samples_ = 0;
+  double loss_sum_ = 0;
+  std::int64_t loss_samples_ = 0;
+  double last_loss_ = 0;
+  std::int64_t since_record_ = 0;
+  std::int64_t recorded_ns_ = 0;
+  std::int64_t saved_step_ = -1;
+  std::int64_t evaluated_step_ = -1;
+  std::int64_t train_ns_ = 0, compute_ns_ = 0, wait_ns_ = 0, eval_ns_ = 0, checkpoint_ns_ = 0;
+  double first_step_seconds_ = 0;
+  std::optional<EvalRecord> test_;
+  std::optional<double> best_accuracy_;
+  std::optional<double> time_to_target_;
+};
+
+int choose_threads(int asked) {
+  if (asked < 0 || asked > 1024) throw ConfigError("threads {} is not between 1 and 1024 (0 lets the trainer choose)", asked);
+  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+TrainResult train(const TrainOptions& options, TrainObserver& observer, const std::atomic<bool>& stop) {
+  kernel::set_num_threads(choose_threads(options.threads));
+  return Training(options, observer, stop).run();
+}
+
+}  // namespace hocket
