@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "data/cifar.h"
+#include "data/image_folder.h"
 #include "data/libsvm.h"
 #include "data/mnist.h"
+#include "data/synthetic.h"
 #include "data/table_dataset.h"
 #include "data/text_dataset.h"
 
@@ -27,6 +29,8 @@ constexpr Opener kOpeners[] = {
     {"fashion-mnist", open_fashion_mnist, nullptr},
     {"mnist", open_mnist, nullptr},
     {"cifar10", open_cifar10, nullptr},
+    {"image-folder", open_image_folder, nullptr},
+    {"synthetic", open_synthetic, nullptr},
     {"text", nullptr, open_text},
     {"libsvm", nullptr, open_libsvm},
     {"csv", nullptr, open_csv},
@@ -95,6 +99,7 @@ std::span<const DataKind> data_kinds() {
       {"fashion-mnist", "fashion-mnist", "70,000 grey 28x28 images of clothes in 10 classes", {}},
       {"mnist", "mnist:DIR", "images as IDX files, plain or gzip, under MNIST's names", {"classes"}},
       {"cifar10", "cifar10:DIR", "the binary batches of CIFAR-10", {}},
+      {"image-folder", "image-folder:DIR", "PNG and JPEG files, one folder per class", {"size", "channels"}},
       {"text", "text:FILE", "bytes as symbols; the last 10 % are held out", {"context", "holdout"}},
       {"libsvm", "libsvm:FILE", "sparse rows as LIBSVM text", {"task", "features"}},
       {"csv",
@@ -102,6 +107,10 @@ std::span<const DataKind> data_kinds() {
        "a table of numeric and categorical columns",
        {"label", "header", "separator", "skip", "numeric", "categorical", "ignore", "buckets", "task",
         "layout"}},
+      {"synthetic",
+       "synthetic:SHAPE",
+       "made-up data: mnist, cifar10, imagenet, text, sparse, ctr or CxHxW:classes[:samples]",
+       {"samples", "seed", "context", "features", "nonzeros", "buckets"}},
   };
   return kinds;
 }
