@@ -46,11 +46,11 @@ Value matmul(Value a, Value b, bool ta, bool tb, std::string_view name) {
 
 Value matmul_nt(Value x, Value w, std::string_view name) { return matmul(x, w, false, true, name); }
 
-Value conv2d(Value x, Value w, Value bias, const ConvOptions& options, std::string_view name) {
+Value conv2d(Value x, Value w, Value bias, const Conv2dOptions& options, std::string_view name) {
   Attributes attributes = Chosen()
-                              .unless("stride", options.stride, ConvOptions().stride)
-                              .unless("padding", options.padding, ConvOptions().padding)
-                              .unless("groups", options.groups, ConvOptions().groups)
+                              .unless("stride", options.stride, Conv2dOptions().stride)
+                              .unless("padding", options.padding, Conv2dOptions().padding)
+                              .unless("groups", options.groups, Conv2dOptions().groups)
                               .take();
   if (!bias) return x.graph().add("conv2d", {x, w}, std::move(attributes), name);
   return x.graph().add("conv2d", {x, w, bias}, std::move(attributes), name);

@@ -11,7 +11,7 @@
 // ConfigError as Graph::apply does. Without a name a node is called after its operator.
 namespace hocket {
 
-struct ConvOptions {
+struct Conv2dOptions {
   std::int64_t stride = 1, padding = 0, groups = 1;
 };
 
@@ -24,7 +24,8 @@ struct PoolOptions {
 // Matrices and convolutions.
 Value matmul(Value a, Value b, bool ta = false, bool tb = false, std::string_view name = {});
 Value matmul_nt(Value x, Value w, std::string_view name = {});  // x·wᵀ
-Value conv2d(Value x, Value w, Value bias = {}, const ConvOptions& options = {}, std::string_view name = {});
+Value conv2d(Value x, Value w, Value bias = {}, const Conv2dOptions& options = {},
+             std::string_view name = {});
 Value csr_matmul(Value values, Value columns, Value offsets, Value w, std::string_view name = {});
 
 // Pooling and normalisation.

@@ -197,7 +197,7 @@ class Dropout final : public Operator {
     operands.expect_shape(1, {3});
     if (!node.attributes.has("rate")) throw ConfigError("attribute rate is missing");
     if (real_between(node, "rate", 0, 0, 1) == 1) throw ConfigError("attribute rate=1 must be less than 1");
-    integer_from(node, "stream", 0, 0);
+    node.attributes.integer("stream", 0);
     return {in[0]};
   }
 

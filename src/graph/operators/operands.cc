@@ -64,6 +64,12 @@ Shape shape_attribute(const Node& node, std::string_view key) {
   return shape;
 }
 
+int axis_of(std::int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank)
+    throw ConfigError("axis {} is outside the {} dimensions of x", axis, rank);
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
 bool has_relu(const Node& node) {
   const std::string activation = node.attributes.text("act", "none");
   if (activation != "none" && activation != "relu") {

@@ -26,7 +26,8 @@ std::int64_t required_integer(const Node& node, std::string_view key, std::int64
 bool flag(const Node& node, std::string_view key, bool otherwise = false);
 double real_between(const Node& node, std::string_view key, double otherwise, double least, double most);
 Shape shape_attribute(const Node& node, std::string_view key);
-bool has_relu(const Node& node);  // act=relu rather than act=none.
+int axis_of(std::int64_t axis, int rank);  // Counted from the end when it is negative.
+bool has_relu(const Node& node);           // act=relu rather than act=none.
 
 // The operands of a node while its outputs are inferred: every check throws ConfigError with the operand's
 // name. `names` are those of docs/OPERATORS.md, the last `optional` of which may be left out.

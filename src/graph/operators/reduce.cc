@@ -25,9 +25,7 @@ Reduced::Reduced(const Node& node, const Shape& x) : kept(x) {
     for (int dim = 0; dim < x.rank(); ++dim) axes.push_back(dim);
   }
   for (const std::int64_t axis : axes) {
-    if (axis < 0 || axis >= x.rank())
-      throw ConfigError("axis {} is outside the {} dimensions of x", axis, x.rank());
-    bool& reduced = is_reduced[static_cast<std::size_t>(axis)];
+    bool& reduced = is_reduced[static_cast<std::size_t>(axis_of(axis, x.rank()))];
     if (reduced) throw ConfigError("axis {} is given twice", axis);
     reduced = true;
   }

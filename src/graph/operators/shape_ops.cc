@@ -278,7 +278,7 @@ class Concat final : public Operator {
     if (in.empty()) throw ConfigError("0 operands given, expected at least 1");
     const Operands operands(in, std::vector<std::string_view>(in.size(), "x"));
     Shape y = in[0].shape;
-    const int axis = axis_of(node, y.rank());
+    const int axis = join_axis(node, y.rank());
     for (std::size_t i = 1; i < in.size(); ++i) {
       Shape expected = in[0].shape;
       if (in[i].shape.rank() == y.rank()) expected[axis] = in[i].shape[axis];
@@ -295,7 +295,7 @@ class Concat final : public Operator {
   std::vector<Gradient> gradient(Graph& graph, const Node& node, std::span<const Value> dy) const override {
     const Backward back(graph, node);
     const Shape y = dy[0].shape();
-    const auto axis = static_cast<std::size_t>(axis_of(node, y.rank()));
+    const auto axis = static_cast<std::size_t>(join_axis(node, y.rank()));
     IntList begin(static_cast<std::size_t>(y.rank()), 0);
     IntList end = dims_of(y);
     std::vector<Gradient> gradients;
@@ -311,16 +311,15 @@ class Concat final : public Operator {
     const int rank = in[0].shape.rank();
     const int count = static_cast<int>(in.size());
     PlacementRules rules = same_cut(count, 1, rank);
-    rules.erase(rules.begin() + axis_of(node, rank));
+    rules.erase(rules.begin() + join_axis(node, rank));
     rules.push_back(uniform_rule(count, 1, kPartialSum));
     return rules;
   }
 
  private:
-  static int axis_of(const Node& node, int rank) {
-    const std::int64_t axis = required_integer(node, "axis", 0);
-    if (axis >= rank) throw ConfigError("axis {} is outside the {} dimensions of the operands", axis, rank);
-    return static_cast<int>(axis);
+  static int join_axis(const Node& node, int rank) {
+    if (!node.attributes.has("axis")) throw ConfigError("attribute axis is missing");
+    return axis_of(node.attributes.integer("axis", 0), rank);
   }
 };
 
