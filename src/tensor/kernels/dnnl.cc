@@ -1,5 +1,7 @@
 #include "tensor/kernels/dnnl.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "tensor/kernels/isa.h"
 #include "tensor/kernels/threads.h"
@@ -60,26 +62,25 @@ void DnnlPrimitive::run(std::initializer_list<const void*> buffers) const {
 DnnlReorder::DnnlReorder(const MemoryDesc& from, const MemoryDesc& to, ScratchPlan& plan)
     : is_copy_(from != to) {
   if (!is_copy_) return;
-  target_offset_ = plan.add(to.get_size());
+  packed_at_ = plan.add(std::max(from.get_size(), to.get_size()));
   const dnnl::reorder::primitive_desc desc(dnnl_engine(), from, dnnl_engine(), to, dnnl_attributes());
-  pad_offset_ = plan.add(desc.scratchpad_desc().get_size());
+  pad_at_ = plan.add(desc.scratchpad_desc().get_size());
   primitive_ = DnnlPrimitive(
       dnnl::reorder(desc),
       {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}});
 }
 
-void* DnnlReorder::target(const void* plain, std::byte* scratch) const {
-  return is_copy_ ? scratch + target_offset_ : const_cast<void*>(plain);
+void* DnnlReorder::packed(const void* plain, std::byte* scratch) const {
+  return is_copy_ ? scratch + packed_at_ : const_cast<void*>(plain);
 }
 
-void* DnnlReorder::pack(const void* plain, std::byte* scratch) const {
-  void* packed = target(plain, scratch);
-  if (is_copy_) run(plain, packed, scratch);
-  return packed;
+const void* DnnlReorder::pack(const void* plain, std::byte* scratch) const {
+  if (is_copy_) primitive_.run({plain, scratch + packed_at_, scratch + pad_at_});
+  return packed(plain, scratch);
 }
 
-void DnnlReorder::run(const void* from, void* to, std::byte* scratch) const {
-  primitive_.run({from, to, scratch + pad_offset_});
+void DnnlReorder::unpack(void* plain, std::byte* scratch) const {
+  if (is_copy_) primitive_.run({scratch + packed_at_, plain, scratch + pad_at_});
 }
 
 }  // namespace hocket::kernel

@@ -58,25 +58,22 @@ class DnnlPrimitive {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// Copies a tensor from one description to another; does nothing where they are equal.
+// A tensor that a primitive wants (or leaves) in a layout of its own: a packed copy in scratch memory and the
+// reorder between the two. Where the layouts are equal there is no copy, and packed() is the tensor itself.
 class DnnlReorder {
  public:
   DnnlReorder() = default;
-  // Takes the target's room (and the reorder's own scratch) from `plan` where a copy is needed.
+  // Takes room for the packed copy from `plan`: `to` when it is pack()ed, `from` when it is unpack()ed.
   DnnlReorder(const MemoryDesc& from, const MemoryDesc& to, ScratchPlan& plan);
 
-  bool is_copy() const { return is_copy_; }
-  // Where the target is: inside `scratch`, or `plain` itself.
-  void* target(const void* plain, std::byte* scratch) const;
-  // Copies `plain` to target(), which is returned.
-  void* pack(const void* plain, std::byte* scratch) const;
-  // Copies the packed tensor at `packed` to `plain` (the reorder was made from packed to plain).
-  void run(const void* from, void* to, std::byte* scratch) const;
+  void* packed(const void* plain, std::byte* scratch) const;
+  const void* pack(const void* plain, std::byte* scratch) const;
+  void unpack(void* plain, std::byte* scratch) const;
 
  private:
   bool is_copy_ = false;
-  std::size_t target_offset_ = 0;
-  std::size_t pad_offset_ = 0;
+  std::size_t packed_at_ = 0;
+  std::size_t pad_at_ = 0;
   DnnlPrimitive primitive_;
 };
 

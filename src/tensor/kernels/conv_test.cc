@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tensor/kernels/matrix.h"
+#include "tensor/kernels/oracle.h"
+#include "tensor/reference/matrix.h"
+
+namespace hocket::kernel {
+namespace {
+
+constexpr double kTolerance = 1e-5;
+
+std::string name_of(const ConvSpec& s) {
+  return fmt::format("conv n={} c={} {}x{} o={} kernel {}x{} stride {} padding {} groups {} {} bf16={}", s.n,
+                     s.c, s.h, s.w, s.o, s.kh, s.kw, s.stride, s.padding, s.groups,
+                     s.layout == Layout::channels_last ? "channels last" : "plain",
+                     s.input_dtype == DType::bf16);
+}
+
+Operand as_input(const ConvSpec& s, Operand operand) {
+  return s.input_dtype == DType::bf16 ? to_bf16(operand) : operand;
+}
+
+void check(const ConvSpec& s) {
+  const std::int64_t filters = s.o * s.c / s.groups * s.kh * s.kw;
+  const Operand x = as_input(s, random_floats(s.n * s.c * s.h * s.w, 1));
+  const Operand w = as_input(s, random_floats(filters, 2, -0.3, 0.3));
+  const Operand dy = as_input(s, random_floats(s.n * s.o * s.oh() * s.ow(), 3));
+  std::vector<Operand> in = {x, w};
+  if (s.has_bias) in.push_back(random_floats(s.o, 4));
+  expect_same(make_conv2d(s), reference::make_conv2d(s), in, {Operand(DType::f32, dy.count())}, kTolerance,
+              name_of(s));
+  expect_same(make_conv2d_dx(s), reference::make_conv2d_dx(s), {dy, w}, {Operand(DType::f32, x.count())},
+              kTolerance, name_of(s) + " dx");
+  expect_same(make_conv2d_dw(s), reference::make_conv2d_dw(s), {dy, x},
+              {Operand(DType::f32, filters), Operand(DType::f32, s.o)}, kTolerance, name_of(s) + " dw");
+}
+
+TEST(Conv2d, AgreesWithTheReferenceInBothLayouts) {
+  for (const Layout layout : {Layout::plain, Layout::channels_last}) {
+    for (const std::int64_t c : {1, 3, 16, 17}) {
+      for (const std::int64_t o : {5, 16, 33}) {
+        check({.n = 2, .c = c, .h = 7, .w = 9, .o = o, .kh = 3, .kw = 3, .padding = 1, .layout = layout});
+      }
+    }
+  }
+}
+
+TEST(Conv2d, TakesStridePaddingAndFilterSizes) {
+  for (const std::int64_t kernel : {1, 3, 5}) {
+    for (const std::int64_t stride : {1, 2}) {
+      for (const std::int64_t padding : {0, 2}) {
+        check({.n = 2,
+               .c = 16,
+               .h = 11,
+               .w = 8,
+               .o = 32,
+               .kh = kernel,
+               .kw = kernel,
+               .stride = stride,
+               .padding = padding,
+               .layout = Layout::channels_last});
+      }
+    }
+  }
+  check({.n = 1, .c = 3, .h = 23, .w = 23, .o = 16, .kh = 11, .kw = 11, .stride = 4, .padding = 2});
+}
+
+TEST(Conv2d, FusesBiasAndRelu) {
+  for (const Layout layout : {Layout::plain, Layout::channels_last}) {
+    check({.n = 3,
+           .c = 4,
+           .h = 6,
+           .w = 6,
+           .o = 20,
+           .kh = 3,
+           .kw = 3,
+           .padding = 1,
+           .has_bias = true,
+           .activation = Activation::relu,
+           .layout = layout});
+  }
+}
+
+TEST(Conv2d, TakesGroups) {
+  for (const Layout layout : {Layout::plain, Layout::channels_last}) {
+    check({.n = 2,
+           .c = 32,
+           .h = 6,
+           .w = 6,
+           .o = 32,
+           .kh = 3,
+           .kw = 3,
+           .padding = 1,
+           .groups = 2,
+           .layout = layout});
+    check({.n = 2,
+           .c = 16,
+           .h = 6,
+           .w = 6,
+           .o = 16,
+           .kh = 3,
+           .kw = 3,
+           .padding = 1,
+           .groups = 16,
+           .layout = layout});
+    check({.n = 2,
+           .c = 6,
+           .h = 6,
+           .w = 6,
+           .o = 9,
+           .kh = 3,
+           .kw = 3,
+           .padding = 1,
+           .groups = 3,
+           .layout = layout});
+  }
+}
+
+TEST(Conv2d, TakesBf16) {
+  for (const std::int64_t c : {1, 3, 16, 32}) {
+    check({.n = 2,
+           .c = c,
+           .h = 6,
+           .w = 6,
+           .o = 32,
+           .kh = 3,
+           .kw = 3,
+           .padding = 1,
+           .has_bias = true,
+           .input_dtype = DType::bf16,
+           .layout = Layout::channels_last});
+  }
+}
+
+}  // namespace
+}  // namespace hocket::kernel
