@@ -10,7 +10,7 @@ namespace {
 
 // The number of rows that values, columns and offsets, the operands from `first` on, describe.
 std::int64_t expect_csr(const Operands& operands, int first) {
-  operands.expect_dtype(first, DType::f32);
+  operands.expect_float(first);
   operands.expect_rank(first, 1);
   operands.expect_dtype(first + 1, DType::i32);
   operands.expect_shape(first + 1, operands.shape(first));
@@ -25,7 +25,7 @@ std::int64_t expect_csr(const Operands& operands, int first) {
 // The width of dy (N, k) for the sparse rows behind it.
 std::int64_t expect_dy(const Operands& operands) {
   const std::int64_t rows = expect_csr(operands, 1);
-  operands.expect_float(0);
+  operands.expect_dtype_of(0, 1);
   operands.expect_rank(0, 2);
   operands.expect_shape(0, {rows, operands.shape(0)[1]});
   return operands.shape(0)[1];
@@ -43,7 +43,7 @@ class CsrMatmul final : public Operator {
   std::vector<Type> infer(const Node&, std::span<const Type> in) const override {
     const Operands operands(in, {"values", "columns", "offsets", "w"});
     const std::int64_t rows = expect_csr(operands, 0);
-    operands.expect_float(3);
+    operands.expect_dtype_of(3, 0);
     operands.expect_rank(3, 2);
     return {make_type(in[3].dtype, {rows, in[3].shape[1]})};
   }
