@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -20,6 +21,7 @@ namespace {
 // No gzip member is larger, inflated, than this times its compressed size (a limit of the deflate format).
 constexpr std::size_t kMaxRatio = 1032;
 constexpr std::size_t kMaxInflated = std::size_t{16} << 30;
+constexpr std::size_t kWriteBuffer = std::size_t{1} << 20;
 
 class Descriptor {
  public:
@@ -130,24 +132,42 @@ FileBytes::FileBytes(const std::filesystem::path& path) : name_(path.string()) {
   }
 }
 
-void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  const std::string temporary = path.string() + ".partial";
-  const auto fail = [&](const char* what) {
-    const int code = errno;
-    ::unlink(temporary.c_str());
-    throw Error("{}: cannot {}: {}", path.string(), what, std::strerror(code));
-  };
-  {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (file.get() < 0) fail("create");
-    for (auto left = bytes; !left.empty();) {
-      const ssize_t written = ::write(file.get(), left.data(), left.size());
-      if (written < 0 && errno != EINTR) fail("write");
-      if (written > 0) left = left.subspan(static_cast<std::size_t>(written));
-    }
-    if (::fsync(file.get()) != 0) fail("write");
+FileWriter::FileWriter(std::filesystem::path path)
+    : path_(std::move(path)),
+      temporary_(path_.string() + ".partial"),
+      file_(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+  if (file_ < 0) fail("create");
+}
+
+FileWriter::~FileWriter() {
+  if (file_ < 0) return;
+  ::close(file_);
+  ::unlink(temporary_.c_str());
+}
+
+void FileWriter::fail(const char* what) const {
+  throw Error("{}: cannot {}: {}", path_.string(), what, std::strerror(errno));
+}
+
+void FileWriter::append(std::span<const std::byte> bytes) {
+  buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  if (buffer_.size() >= kWriteBuffer) flush();
+}
+
+void FileWriter::flush() {
+  for (std::span<const std::byte> left = buffer_; !left.empty();) {
+    const ssize_t written = ::write(file_, left.data(), left.size());
+    if (written < 0 && errno != EINTR) fail("write");
+    if (written > 0) left = left.subspan(static_cast<std::size_t>(written));
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename");
+  buffer_.clear();
+}
+
+void FileWriter::commit() {
+  flush();
+  if (::fsync(file_) != 0) fail("write");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
+  ::close(std::exchange(file_, -1));
 }
 
 }  // namespace hocket

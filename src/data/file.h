@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hocket {
 
@@ -39,8 +40,27 @@ struct Inflated {
 };
 Inflated gunzip(std::string_view name, std::span<const std::byte> bytes);
 
-// Writes `bytes` to `path` under a temporary name, and renames it. Throws Error where the disk does not take
-// them.
-void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+// A file written piece by piece under a temporary name, which commit() syncs and renames; without commit()
+// nothing is left behind. Used by one thread. Throws Error where the disk does not take the bytes.
+class FileWriter {
+ public:
+  explicit FileWriter(std::filesystem::path path);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+
+  void append(std::span<const std::byte> bytes);
+  void append(std::string_view text) { append(std::as_bytes(std::span(text.data(), text.size()))); }
+  void commit();
+
+ private:
+  void flush();
+  [[noreturn]] void fail(const char* what) const;
+
+  std::filesystem::path path_;
+  std::string temporary_;
+  int file_;
+  std::vector<std::byte> buffer_;
+};
 
 }  // namespace hocket
