@@ -7,15 +7,6 @@
 
 namespace hocket {
 
-// Changes of images from epoch to epoch; all off by default.
-struct AugmentOptions {
-  bool flip = false;      // Left and right, for half of the samples.
-  int shift = 0;          // Up to so many pixels each way.
-  double rotate = 0;      // Up to so many degrees each way.
-  double noise = 0;       // Deviation of the noise added to each pixel, in units of the normalised image.
-  double fade_start = 1;  // The share of the epochs after which augmentation fades to nothing at the end.
-};
-
 // What `hocket train` is asked to do, with its defaults. Zero or empty where the trainer chooses.
 struct TrainOptions {
   std::string model = "lenet";
@@ -24,7 +15,7 @@ struct TrainOptions {
   double validation = 0;  // Share of the training data held out; then accuracy is of that part.
   int folds = 0;          // Cross-validation: `fold` of `folds` is held out.
   int fold = 0;
-  AugmentOptions augment{};
+  std::string augment{};  // As parse_augment() of data/augment.h reads it.
 
   std::int64_t epochs = 0;  // 0: as many as `steps` needs, or 1.
   std::int64_t steps = 0;   // 0: whole epochs.

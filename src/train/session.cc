@@ -84,8 +84,10 @@ SessionData open_session_data(const TrainOptions& options) {
     data.train = data.views.emplace_back(std::move(split.train)).get();
     data.held_out = data.views.emplace_back(std::move(split.held_out)).get();
   }
-  if (options.augment.any()) {
-    data.train = data.views.emplace_back(augmented(*data.train, options.augment, options.seed, options.epochs)).get();
+  const std::int64_t epochs = with_defaults(options, data.train->info()).epochs;
+  const AugmentOptions augment = parse_augment(options.augment, epochs, options.seed);
+  if (!augment.is_none()) {
+    data.train = data.views.emplace_back(std::make_unique<AugmentedDataset>(*data.train, augment)).get();
   }
   return data;
 }
