@@ -17,7 +17,8 @@ if(MOLD_PROGRAM)
 endif()
 
 add_library(hocket_flags INTERFACE)
-target_compile_options(hocket_flags INTERFACE -Wall -Wextra -Wshadow -Werror)
+target_compile_options(hocket_flags INTERFACE -Wall -Wextra -Wshadow -Werror
+                                              -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(hocket_flags INTERFACE -Wthread-safety)
 endif()
