@@ -40,14 +40,13 @@ Shape batch_shape(const Field& field, std::int64_t capacity);
 struct DataInfo {
   std::string name;
   Task task = Task::classification;
-  std::int64_t classes = 0;       // Of a label; 2 for binary, 0 for regression.
-  std::vector<Field> fields;      // The inputs, then "label".
-  std::int64_t size = 0;          // Number of samples.
-  std::int64_t features = 0;      // Sparse rows: number of columns. Categories: number of hash buckets.
-  std::int64_t max_nonzeros = 0;  // Sparse rows: entries of the longest row.
-  std::int64_t bytes = 0;         // Memory the samples take.
-  std::vector<float> mean,
-      deviation;  // Images: per channel, of pixels scaled to [0, 1], removed by gather().
+  std::int64_t classes = 0;            // Of a label; 2 for binary, 0 for regression.
+  std::vector<Field> fields;           // The inputs, then "label".
+  std::int64_t size = 0;               // Number of samples.
+  std::int64_t features = 0;           // Sparse rows: number of columns. Categories: number of hash buckets.
+  std::int64_t max_nonzeros = 0;       // Sparse rows: entries of the longest row.
+  std::int64_t bytes = 0;              // Memory the samples take.
+  std::vector<float> mean, deviation;  // Images: per channel, of pixels in [0, 1]; removed by gather().
   std::vector<std::string> class_names{};  // As the file writes them; empty where classes have no names.
 };
 

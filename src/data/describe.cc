@@ -17,7 +17,7 @@ constexpr std::int64_t kBatch = 64;
 // packed rows.
 std::int64_t used_elements(const DataInfo& info, const Batch& batch, std::size_t field, std::int64_t count) {
   const Tensor& tensor = batch.fields[field];
-  if (info.fields[field].layout == Layout::packed) {
+  if (info.fields[field].packing == Packing::packed) {
     const std::size_t offsets = field_index(info, "offsets");
     return batch.fields[offsets].values<std::int32_t>()[static_cast<std::size_t>(count)];
   }
@@ -52,7 +52,7 @@ struct Moments {
 std::optional<std::string> find_fault(const DataInfo& info, const Batch& batch, std::int64_t count) {
   for (std::size_t f = 0; f < info.fields.size(); ++f) {
     const Field& field = info.fields[f];
-    if (field.layout == Layout::offsets) continue;
+    if (field.packing == Packing::offsets) continue;
     double high = std::numeric_limits<double>::infinity();
     if (field.name == "label" && info.task != Task::regression) high = static_cast<double>(info.classes - 1);
     if (field.name == "columns" || field.name == "category") high = static_cast<double>(info.features - 1);
@@ -90,8 +90,8 @@ bool is_batch_good(const Dataset& dataset, std::span<const std::int64_t> indices
 }
 
 std::string describe_field(const Field& field) {
-  if (field.layout == Layout::offsets) return fmt::format("{} {}", field.name, name_of(field.dtype));
-  if (field.layout == Layout::packed) {
+  if (field.packing == Packing::offsets) return fmt::format("{} {}", field.name, name_of(field.dtype));
+  if (field.packing == Packing::packed) {
     return fmt::format("{} {}, up to {} a sample", field.name, name_of(field.dtype), field.shape[0]);
   }
   return fmt::format("{} {}{}", field.name, name_of(field.dtype), to_string(field.shape));
