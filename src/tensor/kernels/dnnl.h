@@ -5,8 +5,8 @@
 #include <initializer_list>
 #include <vector>
 
-#include "tensor/arena.h"
 #include "tensor/dtype.h"
+#include "tensor/kernels/scratch_plan.h"
 
 // oneDNN inside tensor/: its engine, and primitives that are prepared once and bound to buffers at every run.
 namespace hocket::kernel {
@@ -23,20 +23,6 @@ dnnl::memory::data_type dnnl_dtype(DType dtype);
 
 // Attributes of every primitive here: scratch memory comes from the caller.
 dnnl::primitive_attr dnnl_attributes(bool relu = false);
-
-// Hands out 64-byte aligned pieces of a kernel's scratch memory while the kernel is made.
-class ScratchPlan {
- public:
-  std::size_t add(std::size_t bytes) {
-    const std::size_t offset = size_;
-    size_ += align_up(bytes);
-    return offset;
-  }
-  std::size_t size() const { return size_; }
-
- private:
-  std::size_t size_ = 0;
-};
 
 // A primitive with its memory objects. Used by one thread at a time: run() points the objects at the buffers.
 class DnnlPrimitive {

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "base/error.h"
 #include "tensor/kernels/dnnl.h"
 #include "tensor/kernels/epilogue.h"
 #include "tensor/kernels/isa.h"
 #include "tensor/kernels/matrix.h"
+#include "tensor/kernels/sgemm.h"
 #include "tensor/kernels/threads.h"
 
 // f32 products go through oneDNN's sgemm, which packs its operands itself and comes within a tenth of the
@@ -53,13 +53,10 @@ class SgemmKernel final : public Kernel {
                 std::int64_t column) const {
     const std::int64_t rows = std::min(tile_rows_, spec_.m - row);
     const std::int64_t columns = std::min(tile_columns_, spec_.n - column);
-    const float* a_tile = a + (spec_.ta ? row : row * spec_.k);
-    const float* b_tile = b + (spec_.tb ? column * spec_.k : column);
+    const Matrix a_tile{a + (spec_.ta ? row : row * spec_.k), spec_.ta ? spec_.m : spec_.k, spec_.ta};
+    const Matrix b_tile{b + (spec_.tb ? column * spec_.k : column), spec_.tb ? spec_.k : spec_.n, spec_.tb};
     float* y_tile = y + row * spec_.n + column;
-    const dnnl_status_t status =
-        dnnl_sgemm(spec_.ta ? 'T' : 'N', spec_.tb ? 'T' : 'N', rows, columns, spec_.k, 1.0F, a_tile,
-                   spec_.ta ? spec_.m : spec_.k, b_tile, spec_.tb ? spec_.k : spec_.n, 0.0F, y_tile, spec_.n);
-    HOCKET_CHECK(status == dnnl_success, "sgemm status {}", static_cast<int>(status));
+    sgemm(rows, columns, spec_.k, a_tile, b_tile, y_tile, spec_.n);
     apply_epilogue(y_tile, rows, columns, spec_.n, bias == nullptr ? nullptr : bias + column,
                    spec_.activation == Activation::relu);
   }

@@ -53,16 +53,11 @@ void map(const float* dy, const float* saved, float* dx, std::size_t n) {
 template <typename... Operands>
 void map_unary(Unary op, Operands... operands) {
   switch (op) {
-    case Unary::relu:
-      return map<Relu>(operands...);
-    case Unary::tanh:
-      return map<Tanh>(operands...);
-    case Unary::sigmoid:
-      return map<Sigmoid>(operands...);
-    case Unary::gelu:
-      return map<Gelu>(operands...);
-    case Unary::exp:
-      return map<Exp>(operands...);
+    case Unary::relu: return map<Relu>(operands...);
+    case Unary::tanh: return map<Tanh>(operands...);
+    case Unary::sigmoid: return map<Sigmoid>(operands...);
+    case Unary::gelu: return map<Gelu>(operands...);
+    case Unary::exp: return map<Exp>(operands...);
   }
 }
 

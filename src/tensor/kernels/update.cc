@@ -80,18 +80,12 @@ void update_range(const Step& s, const UpdateRange& r) {
 
 void update(const Step& s, const UpdateRange& r) {
   switch (s.rule) {
-    case UpdateRule::sgd:
-      return update_range<UpdateRule::sgd>(s, r);
-    case UpdateRule::momentum:
-      return update_range<UpdateRule::momentum>(s, r);
-    case UpdateRule::nesterov:
-      return update_range<UpdateRule::nesterov>(s, r);
-    case UpdateRule::adagrad:
-      return update_range<UpdateRule::adagrad>(s, r);
-    case UpdateRule::adam:
-      return update_range<UpdateRule::adam>(s, r);
-    case UpdateRule::adamw:
-      return update_range<UpdateRule::adamw>(s, r);
+    case UpdateRule::sgd: return update_range<UpdateRule::sgd>(s, r);
+    case UpdateRule::momentum: return update_range<UpdateRule::momentum>(s, r);
+    case UpdateRule::nesterov: return update_range<UpdateRule::nesterov>(s, r);
+    case UpdateRule::adagrad: return update_range<UpdateRule::adagrad>(s, r);
+    case UpdateRule::adam: return update_range<UpdateRule::adam>(s, r);
+    case UpdateRule::adamw: return update_range<UpdateRule::adamw>(s, r);
   }
 }
 
