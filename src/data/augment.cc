@@ -152,7 +152,7 @@ AugmentOptions parse_augment(std::string_view text, std::int64_t epochs, std::ui
     set_option(options, fade, text.substr(start, stop - start));
     start = stop + 1;
   }
-  const auto fading = static_cast<std::int64_t>(std::ceil(fade * static_cast<double>(epochs)));
+  const auto fading = static_cast<std::int64_t>(std::llround(fade * static_cast<double>(epochs)));
   if (fading > 0) {
     options.fade_start = epochs - fading;
     options.fade_end = epochs;

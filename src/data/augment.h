@@ -13,7 +13,7 @@ struct AugmentOptions {
   int shift = 0;      // Up to this many pixels along each axis.
   double rotate = 0;  // Up to this many degrees either way.
   double noise = 0;   // Deviation of what is added to each normalised pixel.
-  // All of it fades linearly from full strength at epoch `fade_start` to none from epoch `fade_end` on.
+  // All of it fades linearly over the epochs [fade_start, fade_end), and is gone after them.
   std::int64_t fade_start = std::numeric_limits<std::int64_t>::max();
   std::int64_t fade_end = std::numeric_limits<std::int64_t>::max();
   std::uint64_t seed = 0;
