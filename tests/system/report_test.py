@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""The report of a run opens offline in a browser, draws every chart, and shows hostile text as text."""
+
+import json
+import math
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HOCKET = os.environ.get("HOCKET", "build/hocket")
+EVIL = "<script>alert(1)</script>\"'&<img src=x onerror=alert(2)>"
+
+
+def skip(why):
+    print("skipped: " + why)
+    sys.exit(77)
+
+
+def metrics(steps, speed, noise):
+    """Rows of a training run that looks like one."""
+    for step in range(1, steps + 1):
+        loss = 0.25 + 2.05 * math.exp(-step * speed) + noise.gauss(0, 0.08) * math.exp(-step * speed / 2)
+        when = {"step": step, "epoch": step / 300, "seconds": step * 0.011}
+        row = {"kind": "train", **when, "loss": loss, "accuracy": 1 - 0.4 * loss,
+               "learning_rate": 0.05 * (1 + math.cos(math.pi * step / steps)),
+               "samples_per_second": 11600 + noise.gauss(0, 300), "gradient_norm": 2 * loss + noise.random()}
+        if step % 10 == 0:
+            row["gradient_norms"] = {f"conv{i}" if i < 3 else f"fc{i} {EVIL}": loss * 2**-i + noise.random() * 0.02
+                                     for i in range(1, 6)}
+        yield row
+        if step % 100 == 0:
+            yield {"kind": "eval", "set": "test", **when, "loss": loss + 0.05, "accuracy": 0.98 - 0.4 * loss}
+
+
+def trace(steps):
+    """Spans of two threads, with an evaluation and a checkpoint."""
+    events = [{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "rank 0"}},
+              {"ph": "M", "name": "thread_name", "pid": 0, "tid": 0, "args": {"name": "compute"}},
+              {"ph": "M", "name": "thread_name", "pid": 0, "tid": 1, "args": {"name": "loader"}}]
+    now = 0.0
+
+    def span(name, kind, tid, start, length):
+        events.append({"ph": "X", "name": name, "cat": kind, "pid": 0, "tid": tid, "ts": start, "dur": length})
+
+    for step in range(steps):
+        span("load", "data", 1, now, 4000 + 900 * (step % 3))
+        for name, kind, length in (("wait for batch", "wait", 300), ("forward", "compute", 3500),
+                                   ("backward", "compute", 5900), ("update " + EVIL, "compute", 900)):
+            span(name, kind, 0, now, length)
+            now += length
+        if step % 20 == 19:
+            span("evaluate", "eval", 0, now, 40000)
+            span("checkpoint", "checkpoint", 0, now + 40000, 12000)
+            now += 52000
+    return {"displayTimeUnit": "ms", "traceEvents": events, "otherData": {"spans_dropped": 12}}
+
+
+def make_run(folder, model, speed, emulated):
+    os.makedirs(folder)
+    seconds = {"wall_seconds": 8.4, "train_seconds": 6.6, "cpu_seconds": 7.9, "compute_seconds": 5.7,
+               "comm_seconds": 0.0, "wait_seconds": 0.3}
+    summary = {"status": "done", "model": model, "data": "fashion-mnist", "workers": 1, "servers": 0, "mesh": "dp=1",
+               "sync": "none", "zero": 0, "algorithm": "none", "transport": "none", "dtype": "f32", "threads": 1,
+               "seed": 1, "emulated": emulated, "parameters": 421642, "epochs": 2, "steps": 600, "samples": 76800,
+               **seconds, "samples_per_second": 11623.4, "test_accuracy": 0.9042, "test_loss": 0.2731,
+               "best_test_accuracy": 0.9061, "target_accuracy": 0.9, "time_to_target": 4.62, "bytes_sent": 0,
+               "messages_sent": 0, "exposed_comm_fraction": 0, "staleness": 0, "peak_rss_bytes": 187654144,
+               "parameter_hash": "99aa06d3014798d86001c324468d497f", "version": "0.1.0",
+               "ranks": [{"rank": 0, **seconds}]}
+    with open(f"{folder}/summary.json", "w") as file:
+        json.dump(summary, file)
+    with open(f"{folder}/metrics.jsonl", "w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in metrics(600, speed, random.Random(folder)))
+        file.write('{"kind": "train", "st')  # The line that a killed run was writing.
+    with open(f"{folder}/trace.json", "w") as file:
+        json.dump(trace(60), file)
+    with open(f"{folder}/config.toml", "w") as file:
+        file.write(f'model = "{model.translate({34: None})}"  # command line\nseed = 1  # default\n\n'
+                   '[train]\nlr = 0.1  # base.toml:3\nepochs = 2  # command line\nbatch = 128  # default\n')
+
+
+def render(out, *folders):
+    subprocess.run([HOCKET, "report", *folders, "--out", out], check=True)
+    with open(out) as file:
+        page = file.read()
+    remote = re.findall(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//|@import|url\(""", page.split("<script")[0])
+    assert not remote, f"{out} loads from elsewhere: {remote}"
+    assert EVIL not in page, "text of a run stands in the page as HTML"
+    return os.path.abspath(out)
+
+
+def browse(chromium, page, *options):
+    with tempfile.TemporaryDirectory() as profile:
+        command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+                   "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                   "--enable-logging=stderr", "--log-level=0", f"--user-data-dir={profile}", "--window-size=1280,1000",
+                   *options, f"file://{page}#check"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert not console, "the browser complains: " + "\n".join(console)
+    return done.stdout
+
+
+def check(chromium, page, charts):
+    dom = browse(chromium, page, "--dump-dom")
+    assert 'data-checked="yes"' in dom, "the page's script did not come to its end"
+    canvases = re.findall(r"<canvas[^>]*>", dom)
+    drawn = [int(re.search(r'data-drawn="(\d+)"', canvas).group(1)) for canvas in canvases]
+    assert len(drawn) == charts, f"{len(drawn)} charts, expected {charts}"
+    assert min(drawn) > 1000, f"a chart is blank: drawn pixels {drawn}"
+    text = re.sub(r"<(script|style)\b.*?</\1>", "", dom, flags=re.S)
+    assert "<img" not in text and "alert(1)" in text, "hostile text must be shown, and only as text"
+    assert "emulated" in text
+    print(f"{os.path.basename(page)}: {charts} charts, {drawn} pixels")
+
+
+def main():
+    if not os.path.exists(HOCKET):
+        skip(f"{HOCKET} is not built")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    make_run("run-a", "lenet " + EVIL, 0.012, emulated=True)
+    make_run("run-b", "lenet", 0.006, emulated=False)
+    one = render("one.html", "run-a")
+    two = render("two.html", "run-a", "run-b")
+    if not chromium:
+        skip("chromium is missing; the pages were written but not opened")
+    check(chromium, one, charts=8)
+    check(chromium, two, charts=9)
+
+
+main()
