@@ -83,9 +83,10 @@ std::string_view TextCursor::name(std::string_view what) {
 }
 
 Type TextCursor::type() {
-  const std::string_view word = at_name() ? name("a type") : std::string_view();
-  const std::optional<DType> dtype = find_dtype(word);
-  if (!dtype) throw ConfigError("expected a type such as f32[N,10], found '{}'", word);
+  constexpr std::string_view kType = "a type such as f32[N,10]";
+  const std::string_view element = name(kType);
+  const std::optional<DType> dtype = find_dtype(element);
+  if (!dtype) throw ConfigError("expected {}, found '{}'", kType, element);
   expect('[');
   IntList dims;
   if (!take(']')) {

@@ -29,7 +29,12 @@ struct Roles {
   int rank, b_rank;
 };
 
-Attributes transposes(bool ta, bool tb) { return {{"ta", std::int64_t{ta}}, {"tb", std::int64_t{tb}}}; }
+Attributes transposes(bool ta, bool tb) {
+  Attributes attributes;
+  if (ta) attributes.set("ta", std::int64_t{1});
+  if (tb) attributes.set("tb", std::int64_t{1});
+  return attributes;
+}
 
 // y = act(op(a)·op(b) + bias)
 class Matmul final : public Operator {
