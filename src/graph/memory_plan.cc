@@ -147,10 +147,7 @@ class Planner {
       const ValueInfo& input = graph_.value(operand);
       if (block < 0 || !(input.type == output.type) || input.layout != output.layout) continue;
       if (std::count(node.inputs.begin(), node.inputs.end(), operand) > 1) continue;
-      const Block& home = blocks_[static_cast<std::size_t>(block)];
-      // A block of one phase must not be stretched over several: its arena is shared between slots.
-      const bool stays = home.crosses_phases || !crosses_[static_cast<std::size_t>(id)];
-      if (home.last == index && stays) return block;
+      if (blocks_[static_cast<std::size_t>(block)].last == index) return block;
     }
     return -1;
   }
