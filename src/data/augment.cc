@@ -108,7 +108,8 @@ void apply(const Change& change, float* image, const Shape& shape, float* scratc
 double parse_amount(std::string_view key, std::string_view text, double high) {
   double value = 0;
   if (!parse_whole_number(text, value) || !(value >= 0 && value <= high)) {
-    throw ConfigError("augmentation '{}': expected a number from 0 to {}, found {}", key, high, quoted(text));
+    throw ConfigError("augmentation '{}': expected a number from 0 to {}, found {}", key, high,
+                      in_quotes(text));
   }
   return value;
 }
@@ -131,7 +132,7 @@ void set_option(AugmentOptions& options, double& fade, std::string_view item) {
     throw ConfigError(
         "unknown augmentation {}; expected flip, shift=PIXELS, rotate=DEGREES, noise=DEVIATION or "
         "fade=PART{}",
-        quoted(item), did_you_mean(key, kKeys));
+        in_quotes(item), did_you_mean(key, kKeys));
   }
 }
 

@@ -74,7 +74,7 @@ std::string_view CsvReader::read_quoted() {
   skip_blanks();
   if (!at_line_end() && text_[at_] != separator_) {
     throw DataError("{}: line {}: expected a separator after the closing quote, found {}", name_, line_,
-                    quoted(text_.substr(at_, 1)));
+                    in_quotes(text_.substr(at_, 1)));
   }
   if (!has_doubled) return field;
   std::string& plain = unescaped_.emplace_back();

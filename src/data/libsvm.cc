@@ -111,7 +111,7 @@ class LibsvmParser {
   [[noreturn]] void fail(const char* start, std::string_view expected) const {
     const char* stop = std::find_if(start, end_, [](char c) { return is_blank(c) || c == '\n'; });
     throw DataError("{}: line {}: expected {}, found {}", name_, line_, expected,
-                    quoted({start, static_cast<std::size_t>(stop - start)}));
+                    in_quotes({start, static_cast<std::size_t>(stop - start)}));
   }
 
   std::string_view name_;

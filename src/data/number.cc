@@ -61,7 +61,7 @@ bool parse_whole_number(std::string_view text, double& value) {
   return parse_number(text.data(), last, value) == last && !text.empty();
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kMaxShown = 24;
   std::string shown = "'";
   for (const char c : text.substr(0, kMaxShown)) shown += c >= ' ' && c <= '~' ? c : '?';

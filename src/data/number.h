@@ -14,6 +14,6 @@ const char* parse_number(const char* first, const char* last, double& value);
 bool parse_whole_number(std::string_view text, double& value);
 
 // `text` in quotes for a message: cut to 24 characters, with unprintable ones replaced.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace hocket

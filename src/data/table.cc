@@ -98,11 +98,12 @@ struct ColumnScan {
 void require_number(std::string_view name, std::int64_t line, const std::string& column,
                     std::string_view field, double& value) {
   if (!parse_whole_number(field, value)) {
-    throw DataError("{}: line {}: column {}: expected a number, found {}", name, line, column, quoted(field));
+    throw DataError("{}: line {}: column {}: expected a number, found {}", name, line, column,
+                    in_quotes(field));
   }
   if (!std::isfinite(static_cast<float>(value))) {
     throw DataError("{}: line {}: column {}: expected a finite number, found {}", name, line, column,
-                    quoted(field));
+                    in_quotes(field));
   }
 }
 
@@ -113,7 +114,7 @@ ColumnKind deduced_kind(std::string_view name, const TableColumn& column, const 
       "{}: line {}: column {}: expected a number, as in {} of {} rows, found {} (option categorical={} makes "
       "it a category)",
       name, scan.first_other_line, column.name, scan.numbers, scan.numbers + scan.others,
-      quoted(scan.first_other), column.name);
+      in_quotes(scan.first_other), column.name);
 }
 
 // Reads records of one width.
@@ -204,12 +205,12 @@ class LabelScan {
 
   void add(std::string_view field, std::int64_t line) {
     if (is_missing(field))
-      throw DataError("{}: line {}: expected a label, found {}", name_, line, quoted(field));
+      throw DataError("{}: line {}: expected a label, found {}", name_, line, in_quotes(field));
     double value = 0;
     all_numbers_ = all_numbers_ && parse_whole_number(field, value);
     if (all_numbers_) {
       if (!std::isfinite(static_cast<float>(value))) {
-        throw DataError("{}: line {}: expected a finite label, found {}", name_, line, quoted(field));
+        throw DataError("{}: line {}: expected a finite label, found {}", name_, line, in_quotes(field));
       }
       numbers_.push_back(static_cast<float>(value));
     }
@@ -261,7 +262,7 @@ float encode_label(std::string_view name, std::int64_t line, const TableSchema& 
   const auto code = schema.labels.find(static_cast<float>(value));
   if (!code) {
     throw DataError("{}: line {}: expected a label of the training data ({}), found {}", name, line,
-                    fmt::join(names.empty() ? schema.labels.names() : names, ", "), quoted(field));
+                    fmt::join(names.empty() ? schema.labels.names() : names, ", "), in_quotes(field));
   }
   return *code;
 }
@@ -275,7 +276,7 @@ bool is_header(std::string_view name, const TableSchema& schema, const Record& r
   if (same || schema.options.header == true) return true;
   if (std::none_of(record.begin(), record.end(), is_number)) {
     throw DataError("{}: line {}: expected the column names of the training data, found {} …", name, line,
-                    quoted(record.empty() ? "" : record[0]));
+                    in_quotes(record.empty() ? "" : record[0]));
   }
   return false;
 }
