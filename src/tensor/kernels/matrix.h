@@ -5,9 +5,9 @@
 #include "tensor/kernel.h"
 #include "tensor/kernel_specs.h"
 
-// The naive kernels: the plainest loops that compute docs/OPERATORS.md, in f32 and f64, summing in f64. They
-// are the oracle of the fast kernels and run what those do not support. Operands come in the order of that
-// page.
+// The fast kernels: oneDNN for products and convolutions, vectors of whatever width the processor has for the rest.
+// They take f32 (and bf16 operands of products); a factory gives nullptr for what it does not support, and the reference
+// kernel of the same name runs instead. Operands come in the order of docs/OPERATORS.md.
 namespace hocket::kernel {
 
 std::unique_ptr<Kernel> make_matmul(const MatmulSpec& spec);

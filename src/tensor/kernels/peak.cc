@@ -18,11 +18,12 @@ HWY_BEFORE_NAMESPACE();
 namespace hocket::kernel {
 namespace HWY_NAMESPACE {
 
-// Enough independent chains to hide the latency of a multiply-add on two units; as few as fit in sixteen registers.
+// Enough independent chains to hide the latency of a multiply-add on two units; as few as fit in sixteen
+// registers.
 constexpr int kChains = 12;
 
-// `rounds` multiply-adds in each chain. Returns how many floating-point operations that was, and leaves their result where
-// the compiler cannot do without it.
+// `rounds` multiply-adds in each chain. Returns how many floating-point operations that was, and leaves their
+// result where the compiler cannot do without it.
 double multiply_add(std::int64_t rounds, volatile float* result) {
   const Vec factor = splat(0.9999F);
   Vec chain[kChains];

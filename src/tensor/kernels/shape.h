@@ -5,7 +5,7 @@
 #include "tensor/kernel.h"
 #include "tensor/kernel_specs.h"
 
-// Moving and summing elements by their position. The movers take any dtype; the sums f32 and f64. See
+// Moving and summing elements by their position. The movers take any dtype, the sums f32. See
 // matrix.h.
 namespace hocket::kernel {
 

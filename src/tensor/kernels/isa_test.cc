@@ -1,0 +1,24 @@
+#include "tensor/kernels/isa.h"
+
+#include <gtest/gtest.h>
+
+#include <dnnl.hpp>
+
+namespace hocket::kernel {
+namespace {
+
+TEST(Isa, SaysWhyBf16IsSlow) {
+  const IsaReport report = cpu_report();
+  EXPECT_FALSE(report.vectors.empty());
+  EXPECT_FALSE(report.has_amx && report.amx_is_broken);
+  EXPECT_EQ(report.bf16_note.empty(), report.has_amx);
+}
+
+TEST(Isa, KeepsOneDnnOffTilesThatFault) {
+  cap_dnnl_isa();
+  if (!cpu_report().amx_is_broken) GTEST_SKIP() << "this processor describes its tiles, or has none";
+  EXPECT_LE(static_cast<int>(dnnl::get_effective_cpu_isa()), static_cast<int>(dnnl::cpu_isa::avx512_core_bf16));
+}
+
+}  // namespace
+}  // namespace hocket::kernel
