@@ -71,9 +71,6 @@ Values bn_inference(Scene& s, const Shape& shape) {
 }
 
 void add_norm_cases(std::vector<OperatorCase>& cases) {
-  cases.push_back({"bn_matrix", [](Scene& s) {
-                     return batch_norm(s, {s.dim(5, 40), s.dim(3, 37)}, "none");
-                   }});
   cases.push_back({"bn_image", [](Scene& s) {
                      return batch_norm(s, {4, s.dim(2, 19), s.dim(2, 7), 3}, "none");
                    }});

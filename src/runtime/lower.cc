@@ -26,12 +26,18 @@ Activation NodeView::activation() const {
   return node_.attributes.text("act", "none") == "relu" ? Activation::relu : Activation::none;
 }
 
-std::unique_ptr<Kernel> lower(const Graph& graph, const Node& node, KernelSet set) {
+const Lowering* find_lowering(std::string_view op) {
   static const Table kTable = make_table();
-  const auto at = kTable.find(node.op->name());
-  if (at == kTable.end()) throw ConfigError("node {}: operator {} has no kernel", node.name, node.op->name());
+  const auto at = kTable.find(op);
+  return at == kTable.end() ? nullptr : &at->second;
+}
+
+std::unique_ptr<Kernel> lower(const Graph& graph, const Node& node, KernelSet set) {
+  const Lowering* lowering = find_lowering(node.op->name());
+  if (lowering == nullptr)
+    throw ConfigError("node {}: operator {} has no kernel", node.name, node.op->name());
   try {
-    return at->second.make(NodeView(graph, node, set));
+    return lowering->make(NodeView(graph, node, set));
   } catch (const ConfigError& error) {
     throw ConfigError("node {} ({}): {}", node.name, node.op->name(), error.what());
   }

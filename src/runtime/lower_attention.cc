@@ -15,9 +15,8 @@ AttentionSpec attention_spec(const NodeView& node) {
 
 std::vector<Lowering> attention_lowerings() {
   return {
-      {"attention", choose<kernel::make_attention, reference::make_attention, attention_spec<0>>},
-      {"attention_grad",
-       choose<kernel::make_attention_grad, reference::make_attention_grad, attention_spec<1>>},
+      {"attention", choose<nullptr, reference::make_attention, attention_spec<0>>},
+      {"attention_grad", choose<nullptr, reference::make_attention_grad, attention_spec<1>>},
   };
 }
 

@@ -1,4 +1,6 @@
 #include "runtime/lowering.h"
+#include "tensor/kernels/matrix.h"
+#include "tensor/kernels/pooling.h"
 #include "tensor/reference/matrix.h"
 #include "tensor/reference/pooling.h"
 

@@ -1,4 +1,5 @@
 #include "runtime/lowering.h"
+#include "tensor/kernels/loss.h"
 #include "tensor/reference/loss.h"
 
 namespace hocket {
@@ -49,15 +50,13 @@ std::vector<Lowering> loss_lowerings() {
        choose<kernel::make_softmax_cross_entropy, reference::make_softmax_cross_entropy, class_spec<0>>},
       {"softmax_cross_entropy_grad", choose<kernel::make_softmax_cross_entropy_grad,
                                             reference::make_softmax_cross_entropy_grad, class_spec<1>>},
-      {"sigmoid_cross_entropy",
-       choose<kernel::make_sigmoid_cross_entropy, reference::make_sigmoid_cross_entropy, value_spec<0>>},
-      {"sigmoid_cross_entropy_grad", choose<kernel::make_sigmoid_cross_entropy_grad,
-                                            reference::make_sigmoid_cross_entropy_grad, value_spec<1>>},
-      {"hinge", choose<kernel::make_hinge, reference::make_hinge, value_spec<0>>},
-      {"hinge_grad", choose<kernel::make_hinge_grad, reference::make_hinge_grad, value_spec<1>>},
-      {"squared_error", choose<kernel::make_squared_error, reference::make_squared_error, value_spec<0>>},
-      {"squared_error_grad",
-       choose<kernel::make_squared_error_grad, reference::make_squared_error_grad, value_spec<1>>},
+      {"sigmoid_cross_entropy", choose<nullptr, reference::make_sigmoid_cross_entropy, value_spec<0>>},
+      {"sigmoid_cross_entropy_grad",
+       choose<nullptr, reference::make_sigmoid_cross_entropy_grad, value_spec<1>>},
+      {"hinge", choose<nullptr, reference::make_hinge, value_spec<0>>},
+      {"hinge_grad", choose<nullptr, reference::make_hinge_grad, value_spec<1>>},
+      {"squared_error", choose<nullptr, reference::make_squared_error, value_spec<0>>},
+      {"squared_error_grad", choose<nullptr, reference::make_squared_error_grad, value_spec<1>>},
       {"count_correct", choose<kernel::make_count_correct, reference::make_count_correct, class_spec<0>>},
   };
 }

@@ -1,4 +1,5 @@
 #include "runtime/lowering.h"
+#include "tensor/kernels/matrix.h"
 #include "tensor/reference/matrix.h"
 
 namespace hocket {

@@ -1,4 +1,5 @@
 #include "runtime/lowering.h"
+#include "tensor/kernels/normalisation.h"
 #include "tensor/reference/normalisation.h"
 
 namespace hocket {

@@ -1,4 +1,5 @@
 #include "runtime/lowering.h"
+#include "tensor/kernels/update.h"
 #include "tensor/reference/update.h"
 
 namespace hocket {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,8 @@ class Scene {
 struct OperatorCase {
   std::string name;
   std::function<std::vector<Value>(Scene&)> build;
+
+  friend std::ostream& operator<<(std::ostream& out, const OperatorCase& test) { return out << test.name; }
 };
 
 std::vector<OperatorCase> differentiable_cases();
