@@ -2,9 +2,9 @@
 
 namespace hocket::kernel {
 
-// The rate of f32 arithmetic that the kernels could reach at best on num_threads() threads, in FLOP/s: the
-// larger of what multiply-adds between registers and a large product give now. Takes about 0.1 s a call; what
-// other programs do on the machine lowers it, so callers keep the largest of several.
-double measure_peak_flops();
+// The f32 multiply-adds that one core of this machine reaches, in FLOP/s, measured now on the calling thread:
+// vectors in registers only, the best of a few short runs (about 50 ms in all). What shares of the peak are
+// stated against.
+double measure_f32_peak();
 
 }  // namespace hocket::kernel
