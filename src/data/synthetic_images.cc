@@ -16,7 +16,8 @@ SyntheticImages::SyntheticImages(std::string name, const SyntheticImageOptions& 
   info_.size = options.size;
   info_.fields = {{"image", DType::f32, shape}, {"label", DType::i32, {}}};
   info_.mean.assign(static_cast<std::size_t>(shape[0]), 0.5F);
-  info_.deviation.assign(static_cast<std::size_t>(shape[0]), 0.125F);
+  info_.deviation.assign(static_cast<std::size_t>(shape[0]),
+                         1.0F / 14);  // Pattern and noise together stay within 7.
   patterns_.resize(static_cast<std::size_t>(options.classes * shape[0] * kCells * kCells));
   Rng rng{options.seed, 0x7061747465726eULL};
   for (float& cell : patterns_) cell = noise_of(rng.next());
