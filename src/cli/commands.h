@@ -1,0 +1,15 @@
+#pragma once
+
+#include "cli/command.h"
+
+// The subcommands of the program, one source file each.
+namespace hocket {
+
+Command train_command();
+Command eval_command();
+Command models_command();
+Command data_command();
+Command report_command();
+Command doctor_command();
+
+}  // namespace hocket

@@ -1,0 +1,136 @@
+#include "cli/keys.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace hocket {
+namespace {
+
+// Ends the help's line of a field in the table below.
+#define FIELD(member) [](TrainOptions& options) { return KeyField(&options.member); }
+
+const std::string kInput = "model and data";
+const std::string kLength = "how long";
+const std::string kStep = "each step";
+const std::string kMeasure = "measuring";
+const std::string kRun = "the run";
+
+const Range kAnyCount{0};
+const Range kCount{1};
+const Range kShare{0, 1};
+const Range kPositive{0, std::numeric_limits<double>::infinity(), true};
+
+std::vector<Key> input_keys() {
+  return {
+      {"train.model", "MODEL", kInput, "the model: NAME, NAME,size=N or file:F; hocket models lists them", FIELD(model)},
+      {"train.data", "DATA", kInput, "what to train on; hocket data lists the kinds", FIELD(data)},
+      {"train.test_data", "DATA", kInput, "what to test on", FIELD(test_data), {}, {}, "the data's own test part"},
+      {"train.validation", "SHARE", kInput, "hold out this share of the training data and test on it", FIELD(validation),
+       Range{0, 0.9}},
+      {"train.folds", "K", kInput, "cross-validate: train K times, each time testing on another K-th", FIELD(folds),
+       Range{0, 1000}},
+      {"train.fold", "I", kInput, "with --folds: the I-th alone", FIELD(fold), Range{1, 1000}, {},
+       "all of them, one after the other"},
+      {"train.augment", "LIST", kInput, "vary images: flip,shift=PIXELS,rotate=DEGREES,noise=SD,fade=SHARE of the end",
+       FIELD(augment), {}, {}, "none"},
+  };
+}
+
+std::vector<Key> length_keys() {
+  return {
+      {"train.epochs", "N", kLength, "passes over the training data", FIELD(epochs), kCount, {}, "1, or as --steps needs"},
+      {"train.steps", "N", kLength, "steps, within the epochs if both are given", FIELD(steps), kCount, {}, "whole epochs"},
+      {"train.target_accuracy", "SHARE", kLength, "stop once the test accuracy is this high; exit code 5 if it never is",
+       FIELD(target_accuracy), kShare},
+  };
+}
+
+std::vector<Key> step_keys() {
+  return {
+      {"train.batch", "N", kStep, "samples a step", FIELD(batch), kCount, {}, "128, or 16 for text"},
+      {"train.microbatches", "N", kStep, "parts of a batch, computed one after the other to save memory",
+       FIELD(micro_batches), Range{1, 4096}},
+      {"train.optimizer", "RULE", kStep, "sgd, momentum, nesterov, adagrad, adam or adamw", FIELD(optimizer.rule), {},
+       {"sgd", "momentum", "nesterov", "adagrad", "adam", "adamw"}, "by model"},
+      {"train.lr", "RATE", kStep, "learning rate", FIELD(learning_rate), kPositive, {}, "the optimizer's own"},
+      {"train.lr_schedule", "S", kStep, "constant, cosine, linear, or step,at=30x60,factor=0.1 (epochs)",
+       FIELD(lr_schedule)},
+      {"train.lr_rule", "RULE", kStep, "linear: the rate grows with the batch, from the base batch on; or none",
+       FIELD(lr_rule), {}, {"linear", "none"}},
+      {"train.lr_base_batch", "N", kStep, "the batch that --lr is meant for under --lr-rule linear", FIELD(lr_base_batch),
+       kCount},
+      {"train.warmup", "STEPS", kStep, "steps over which the learning rate rises at the start", FIELD(warmup), kAnyCount},
+      {"train.momentum", "M", kStep, "of momentum and nesterov", FIELD(optimizer.momentum), Range{0, 0.9999}},
+      {"train.weight_decay", "D", kStep, "L2 penalty on weights, not on biases and norms", FIELD(optimizer.weight_decay),
+       Range{0, 1e6}},
+      {"train.clip", "NORM", kStep, "largest norm of the whole gradient; 0 leaves it as it is", FIELD(optimizer.clip),
+       Range{0}},
+      {"train.dtype", "TYPE", kStep, "f32, bf16 (products alone) or f64 (slow reference kernels)", FIELD(dtype), {},
+       {"f32", "bf16", "f64"}},
+  };
+}
+
+std::vector<Key> measure_keys() {
+  return {
+      {"train.eval_every", "STEPS", kMeasure, "test every so many steps", FIELD(eval_every), kCount, {},
+       "after each epoch"},
+      {"train.log_every", "STEPS", kMeasure, "a row in metrics.jsonl every so many steps", FIELD(log_every), kCount, {},
+       "about 100 rows a run"},
+      {"train.gradient_norms", "", kMeasure, "record the norm of each layer's gradient", FIELD(gradient_norms)},
+  };
+}
+
+std::vector<Key> run_keys() {
+  return {
+      {"train.seed", "N", kRun, "the same seed gives the same run, bit for bit", FIELD(seed), kAnyCount},
+      {"train.threads", "N", kRun, "threads of the kernels", FIELD(threads), Range{1, 1024}, {}, "the cores there are"},
+      {"train.checkpoint_every", "STEPS", kRun, "a checkpoint every so many steps", FIELD(checkpoint_every), kCount, {},
+       "at the end"},
+      {"train.keep", "N", kRun, "how many checkpoints are kept, the newest ones", FIELD(keep_checkpoints), Range{2, 1e6}},
+      {"train.out", "DIR", kRun, "the run folder", FIELD(out), {}, {}, "runs/<time>-<model>-<sync>"},
+  };
+}
+
+#undef FIELD
+
+std::vector<Key> make_keys() {
+  std::vector<Key> keys;
+  for (auto part : {input_keys, length_keys, step_keys, measure_keys, run_keys}) {
+    for (Key& key : part()) keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+}  // namespace
+
+std::string Key::flag() const {
+  std::string text = name.substr(name.rfind('.') + 1);
+  std::replace(text.begin(), text.end(), '_', '-');
+  return text;
+}
+
+std::string Key::variable() const {
+  std::string text = "HOCKET_";
+  for (const char c : name) {
+    if (c == '.') {
+      text += "__";
+    } else {
+      text += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+  }
+  return text;
+}
+
+std::span<const Key> all_keys() {
+  static const std::vector<Key> keys = make_keys();
+  return keys;
+}
+
+const Key* find_key(std::string_view name) {
+  for (const Key& key : all_keys()) {
+    if (key.name == name) return &key;
+  }
+  return nullptr;
+}
+
+}  // namespace hocket

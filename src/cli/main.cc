@@ -1,0 +1,16 @@
+#include "cli/commands.h"
+#include "cli/program.h"
+#include "cli/signals.h"
+
+int main(int argc, char** argv) {
+  hocket::ignore_broken_pipes();
+  const hocket::Command commands[] = {
+      hocket::train_command(),   //
+      hocket::eval_command(),    //
+      hocket::models_command(),  //
+      hocket::data_command(),    //
+      hocket::report_command(),  //
+      hocket::doctor_command(),  //
+  };
+  return hocket::run_program(commands, {argv + (argc > 0 ? 1 : 0), argv + argc});
+}

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/model_description.h"
+#include "cli/terminal.h"
+#include "cli/units.h"
+#include "data/open.h"
+#include "graph/dot.h"
+#include "graph/text.h"
+#include "nn/model.h"
+#include "train/session.h"
+
+namespace hocket {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string defaults_text(const ModelInfo& model) {
+  std::string text;
+  for (const auto& [key, value] : model.defaults) text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
+  return text;
+}
+
+int list_models(const Arguments& arguments) {
+  Json json = Json::array();
+  std::string text;
+  for (const ModelInfo& model : built_in_models()) {
+    text += fmt::format("{:<9} {}\n{:<9}   sizes: {}\n", model.name, model.summary, "", defaults_text(model));
+    json.push_back({{"name", model.name}, {"summary", model.summary}, {"sizes", model.defaults}});
+  }
+  text += "file:F    a model file, in the text that hocket models NAME --text prints\n";
+  write_output(arguments.has("json") ? json.dump(2) + '\n' : text);
+  return kDone;
+}
+
+// Data of the shape that a model is usually meant for.
+std::string usual_data(const ModelSpec& model) {
+  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), model.name) != names.end();
+  };
+  constexpr std::string_view kLargeDepths[] = {"18", "34", "50", "101", "152"};
+  const auto large = [&](const auto& option) {
+    return option.first == "depth" &&
+           std::find(std::begin(kLargeDepths), std::end(kLargeDepths), option.second) != std::end(kLargeDepths);
+  };
+  if (is_one_of({"mlp", "lenet"})) return "synthetic:mnist,samples=10";
+  if (model.name == "alexnet") return "synthetic:imagenet,samples=10";
+  if (model.name == "resnet" && std::any_of(model.options.begin(), model.options.end(), large)) {
+    return "synthetic:imagenet,samples=10";
+  }
+  if (model.name == "gpt") return "synthetic:text";
+  if (model.name == "deepfm") return "synthetic:ctr,samples=100";
+  if (is_one_of({"linreg", "logreg", "svm"})) return "synthetic:sparse,samples=100";
+  return "synthetic:cifar10,samples=10";
+}
+
+std::string data_for(const ModelSpec& model, const Arguments& arguments) {
+  if (arguments.has("data")) {
+    if (arguments.has("input")) throw ConfigError("models: give either --data or --input");
+    return arguments.text("data");
+  }
+  if (!arguments.has("input")) return usual_data(model);
+  return fmt::format("synthetic:{}:{},samples=10", arguments.text("input"), arguments.integer("classes", 10, 2, 1 << 24));
+}
+
+std::unique_ptr<Graph> model_graph(const ModelSpec& model, const Arguments& arguments, std::int64_t batch) {
+  if (model.name.starts_with("file:")) return build_model(model, {}, batch);
+  const DataParts data = open_dataset({data_for(model, arguments), ""});
+  return build_model(model, sample_spec(data.train->info()), batch);
+}
+
+OptimizerSpec chosen_optimizer(const Arguments& arguments) {
+  OptimizerSpec optimizer;
+  optimizer.rule = arguments.text("optimizer", "momentum");
+  validate(optimizer);
+  return optimizer;
+}
+
+std::string to_text(const ModelDescription& model, std::int64_t batch) {
+  std::size_t name = 5;
+  std::size_t op = 8;
+  std::size_t output = 6;
+  for (const LayerDescription& layer : model.layers) {
+    name = std::max(name, layer.name.size());
+    op = std::max(op, layer.op.size());
+    output = std::max(output, layer.output.size());
+  }
+  std::string text =
+      fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>12}\n", "layer", name, "operator", op, "output", output, "parameters");
+  for (const LayerDescription& layer : model.layers) {
+    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>12}\n", layer.name, name, layer.op, op, layer.output, output,
+                        layer.parameters == 0 ? "" : count_text(layer.parameters));
+  }
+  const auto line = [&](std::string_view what, const std::string& value) { text += fmt::format("{:<22}{:>14}\n", what, value); };
+  const auto bytes = [](std::size_t count) { return bytes_text(static_cast<double>(count)); };
+  text += '\n';
+  line("parameters", count_text(model.parameters));
+  line("forward, a sample", flops_text(model.forward_flops));
+  line("training, a sample", flops_text(model.training_flops));
+  text += fmt::format("\nmemory to train with batches of {}:\n", batch);
+  line("  parameters", bytes(model.parameter_bytes));
+  line("  gradients", bytes(model.gradient_bytes));
+  line("  optimizer", bytes(model.optimizer_bytes));
+  if (model.buffer_bytes > 0) line("  running statistics", bytes(model.buffer_bytes));
+  line("  activations", bytes(model.activation_bytes));
+  line("  in all", bytes(model.total_bytes()));
+  return text;
+}
+
+Json to_json(const std::string& name, const ModelDescription& model, std::int64_t batch) {
+  Json json{{"model", name},
+            {"batch", batch},
+            {"parameters", model.parameters},
+            {"forward_flops", model.forward_flops},
+            {"training_flops", model.training_flops},
+            {"parameter_bytes", model.parameter_bytes},
+            {"gradient_bytes", model.gradient_bytes},
+            {"optimizer_bytes", model.optimizer_bytes},
+            {"buffer_bytes", model.buffer_bytes},
+            {"activation_bytes", model.activation_bytes},
+            {"total_bytes", model.total_bytes()},
+            {"layers", Json::array()}};
+  for (const LayerDescription& layer : model.layers) {
+    json["layers"].push_back(
+        {{"name", layer.name}, {"operator", layer.op}, {"output", layer.output}, {"parameters", layer.parameters}});
+  }
+  return json;
+}
+
+void require_fit(const std::string& name, const ModelDescription& model, std::int64_t batch, const Arguments& arguments) {
+  if (!arguments.has("memory")) return;
+  const auto limit = static_cast<std::size_t>(parse_bytes(arguments.text("memory"), "--memory"));
+  if (model.total_bytes() <= limit) return;
+  throw ConfigError("{} does not fit: training with batches of {} needs {} ({} bytes), and --memory allows {}", name, batch,
+                    bytes_text(static_cast<double>(model.total_bytes())), count_text(static_cast<std::int64_t>(model.total_bytes())),
+                    bytes_text(static_cast<double>(limit)));
+}
+
+int run_models(const Arguments& arguments) {
+  if (arguments.words().empty()) return list_models(arguments);
+  const std::string& name = arguments.words().front();
+  const std::int64_t batch = arguments.integer("batch", 128, 1, 1 << 24);
+  const std::unique_ptr<Graph> graph = model_graph(ModelSpec::parse(name), arguments, batch);
+  if (arguments.has("text") || arguments.has("dot")) {
+    write_output(arguments.has("text") ? print_text(*graph) : print_dot(*graph));
+    return kDone;
+  }
+  const ModelDescription model = describe_model(*graph, chosen_optimizer(arguments), batch);
+  require_fit(name, model, batch, arguments);
+  write_output(arguments.has("json") ? to_json(name, model, batch).dump(2) + '\n' : to_text(model, batch));
+  return kDone;
+}
+
+}  // namespace
+
+Command models_command() {
+  Command command;
+  command.name = "models";
+  command.summary = "list models, or describe one: layers, parameters, FLOPs, bytes";
+  command.usages = {"", "NAME[,size=N...] [options]"};
+  command.options = {
+      {"data", "DATA", "the data it is for; decides the shapes of input and output"},
+      {"input", "CxHxW", "the shape of its images, in place of --data"},
+      {"classes", "N", "with --input: how many classes (10)"},
+      {"batch", "N", "samples a step (128)"},
+      {"optimizer", "RULE", "whose state counts as memory (momentum)"},
+      {"memory", "SIZE", "refuse, with exit code 2, a model that needs more to train, as in 512MB or 2GiB"},
+      {"text", "", "print the model file that --model file:F reads"},
+      {"dot", "", "print the graph for Graphviz"},
+      {"json", "", "print the result as JSON"},
+      {"help", "", "show this"},
+  };
+  command.examples = {"hocket models resnet,depth=50 --memory 4GB", "hocket models lenet --text > my.model",
+                      "hocket models gpt,layers=12,width=768,heads=12 --batch 8"};
+  command.max_words = 1;
+  command.run = run_models;
+  return command;
+}
+
+}  // namespace hocket

@@ -1,0 +1,113 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "cli/units.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::chrono::milliseconds kRedraw{100};
+constexpr std::chrono::seconds kLineEvery{10};
+constexpr std::string_view kErase = "\r\x1b[2K";
+constexpr int kSmallestBar = 10;
+constexpr int kLargestBar = 30;
+
+std::string bar(double share, int width) {
+  const int inner = width - 2;
+  const int done = std::clamp(static_cast<int>(share * inner), 0, inner);
+  std::string text(static_cast<std::size_t>(inner), ' ');
+  std::fill_n(text.begin(), done, '=');
+  if (done < inner) text[static_cast<std::size_t>(done)] = '>';
+  return "[" + text + "]";
+}
+
+// What a line says, from what matters most to what matters least.
+std::vector<std::string> parts_of(const StepRecord& record, std::optional<double> seconds_left) {
+  std::vector<std::string> parts{fmt::format("step {}/{}", record.step, record.total_steps),
+                                 fmt::format("loss {:.4f}", record.loss)};
+  if (seconds_left) parts.push_back(duration_text(*seconds_left) + " left");
+  parts.push_back(fmt::format("epoch {:.2f}", record.epoch));
+  parts.push_back(count_text(static_cast<std::int64_t>(record.samples_per_second)) + " samples/s");
+  parts.push_back(fmt::format("lr {:.4g}", record.learning_rate));
+  return parts;
+}
+
+std::string joined_within(const std::vector<std::string>& parts, std::size_t columns) {
+  std::string line = parts.front();
+  for (std::size_t i = 1; i < parts.size() && line.size() + 2 + parts[i].size() <= columns; ++i) line += "  " + parts[i];
+  return line.substr(0, columns);
+}
+
+}  // namespace
+
+std::string progress_line(const StepRecord& record, std::optional<double> seconds_left, int columns, bool has_color) {
+  const std::string text =
+      joined_within(parts_of(record, seconds_left), static_cast<std::size_t>(std::max(columns - 1, 1)));
+  const int room = std::min(columns - 2 - static_cast<int>(text.size()), kLargestBar);
+  if (room < kSmallestBar) return text;
+  const double share = static_cast<double>(record.step) / static_cast<double>(std::max<std::int64_t>(1, record.total_steps));
+  return fmt::format("{}{}{} {}", has_color ? "\x1b[36m" : "", bar(share, room), has_color ? "\x1b[0m" : "", text);
+}
+
+void Progress::note(std::string_view line) {
+  if (!is_quiet_) warn(line);
+}
+
+void Progress::warn(std::string_view message) {
+  erase();
+  write_message(message);
+}
+
+void Progress::update(const StepRecord& record) {
+  const Clock::time_point now = Clock::now();
+  if (!last_) {
+    first_step_ = record.step;
+    first_time_ = now;
+    if (!terminal_.is_live) shown_ = now;
+  }
+  last_ = record;
+  show(now);
+}
+
+void Progress::count_step() {
+  if (!last_ || is_quiet_ || !terminal_.is_live) return;
+  ++last_->step;
+  show(Clock::now());
+}
+
+void Progress::update(const EvalRecord& record) {
+  const std::string accuracy = record.accuracy ? "  accuracy " + percent_text(*record.accuracy) : "";
+  note(fmt::format("epoch {:.2f}  step {}  test loss {:.4f}{}  after {}", record.epoch, record.step, record.loss, accuracy,
+                   duration_text(record.seconds)));
+}
+
+void Progress::show(Clock::time_point now) {
+  const auto pause = terminal_.is_live ? Clock::duration(kRedraw) : Clock::duration(kLineEvery);
+  if (is_quiet_ || now - shown_ < pause) return;
+  shown_ = now;
+  if (terminal_.is_live) {
+    const std::string line = progress_line(*last_, seconds_left(now), terminal_.columns, terminal_.has_color);
+    write_raw(fmt::format("{}{}", kErase, line));
+    is_drawn_ = true;
+  } else {
+    write_message(joined_within(parts_of(*last_, seconds_left(now)), 1000));
+  }
+}
+
+void Progress::erase() {
+  if (is_drawn_) write_raw(kErase);
+  is_drawn_ = false;
+}
+
+std::optional<double> Progress::seconds_left(Clock::time_point now) const {
+  const std::int64_t steps = last_->step - first_step_;
+  if (steps <= 0) return std::nullopt;
+  const double elapsed = std::chrono::duration<double>(now - first_time_).count();
+  return elapsed / static_cast<double>(steps) * static_cast<double>(std::max<std::int64_t>(0, last_->total_steps - last_->step));
+}
+
+}  // namespace hocket

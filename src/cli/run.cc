@@ -1,0 +1,134 @@
+#include "cli/run.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/exit_code.h"
+#include "cli/run_recorder.h"
+#include "cli/units.h"
+#include "cli/version.h"
+#include "report/report.h"
+#include "train/file_system.h"
+
+namespace hocket {
+namespace {
+
+Summary planned_summary(const TrainOptions& options) {
+  Summary summary;
+  summary.model = options.model;
+  summary.data = options.data;
+  summary.sync = "allreduce";  // The default discipline; one worker has nobody to agree with.
+  summary.dtype = options.dtype;
+  summary.seed = options.seed;
+  if (options.target_accuracy > 0) summary.target_accuracy = options.target_accuracy;
+  summary.version = kVersion;
+  return summary;
+}
+
+RankSeconds seconds_of(const TrainResult& result) {
+  RankSeconds seconds;
+  seconds.wall_seconds = result.wall_seconds;
+  seconds.train_seconds = result.train_seconds;
+  seconds.cpu_seconds = result.cpu_seconds;
+  seconds.compute_seconds = result.compute_seconds;
+  seconds.wait_seconds = result.wait_seconds;
+  return seconds;
+}
+
+Summary summarize(const TrainOptions& options, const TrainResult& result, double epochs) {
+  Summary summary = planned_summary(options);
+  summary.status = result.interrupted ? "interrupted" : "done";
+  summary.threads = result.threads;
+  summary.parameters = result.parameters;
+  summary.epochs = epochs;
+  summary.steps = result.steps;
+  summary.samples = result.samples;
+  summary.seconds = seconds_of(result);
+  summary.ranks = {summary.seconds};
+  if (result.train_seconds > 0) summary.samples_per_second = static_cast<double>(result.samples) / result.train_seconds;
+  if (result.test) {
+    summary.test_accuracy = result.test->accuracy;
+    summary.test_loss = result.test->loss;
+  }
+  summary.best_test_accuracy = result.best_test_accuracy;
+  summary.time_to_target = result.time_to_target;
+  summary.peak_rss_bytes = static_cast<std::uint64_t>(result.peak_rss_bytes);
+  summary.parameter_hash = result.parameter_hash;
+  return summary;
+}
+
+void write_report(const RunFolder& folder) {
+  const RunData data[] = {load_run(folder.path())};
+  write_file_atomically(posix_file_system(), folder.report_file(), render_report(data));
+}
+
+void leave_failed(const RunFolder& folder, const TrainOptions& options) noexcept {
+  try {
+    Summary summary = planned_summary(options);
+    summary.status = "failed";
+    write_summary(folder.summary_file(), summary);
+  } catch (const std::exception&) {  // What made the run fail is what the user hears of.
+  }
+}
+
+}  // namespace
+
+int Run::exit_code(int when_interrupted) const {
+  if (result.interrupted) return when_interrupted;
+  return result.target_missed ? kTargetMissed : kDone;
+}
+
+Run execute_run(const Settings& settings, const RunFolder& folder, bool resumes, Progress& progress,
+                const std::atomic<bool>& stop) {
+  TrainOptions options = settings.train_options();
+  options.out = folder.path().string();
+  options.resume = resumes;
+  RunRecorder recorder(folder, render_config(settings.effective()), resumes, progress);
+  try {
+    const TrainResult result = train(options, recorder, stop);
+    Run run{folder, summarize(options, result, recorder.epoch()), result};
+    write_summary(folder.summary_file(), run.summary);
+    write_file_atomically(posix_file_system(), folder.trace_file(), recorder.chrome_trace());
+    write_report(folder);
+    return run;
+  } catch (const Error&) {
+    if (recorder.has_started()) leave_failed(folder, options);
+    throw;
+  }
+}
+
+std::string describe(const Run& run) {
+  const Summary& summary = run.summary;
+  std::string text;
+  const auto line = [&](std::string_view what, const std::string& value) { text += fmt::format("{:<15}{}\n", what, value); };
+  if (summary.test_accuracy) {
+    line("test accuracy", fmt::format("{} (best {})", percent_text(*summary.test_accuracy),
+                                      percent_text(summary.best_test_accuracy.value_or(*summary.test_accuracy))));
+  }
+  if (summary.test_loss) line("test loss", fmt::format("{:.4f}", *summary.test_loss));
+  line("train loss", fmt::format("{:.4f}", run.result.train_loss));
+  if (run.result.objective) line("objective", fmt::format("{:.2f}", *run.result.objective));
+  if (summary.time_to_target) line("to the target", duration_text(*summary.time_to_target));
+  if (run.result.target_missed) line("target", percent_text(*summary.target_accuracy) + " was not reached");
+  line("time", fmt::format("{}, of it {} in {} steps, {} samples/s", duration_text(summary.seconds.wall_seconds),
+                           duration_text(summary.seconds.train_seconds), count_text(summary.steps),
+                           count_text(static_cast<std::int64_t>(summary.samples_per_second))));
+  line("parameters", fmt::format("{}, hash {}", count_text(summary.parameters), summary.parameter_hash));
+  line("run folder", run.folder.path().string());
+  line("report", run.folder.report_file().string());
+  if (run.result.interrupted) {
+    line("interrupted", fmt::format("go on with: hocket train --resume {}", run.folder.path().string()));
+  }
+  return text;
+}
+
+std::string run_json(const Run& run) {
+  auto json = nlohmann::ordered_json::parse(to_json(run.summary));
+  json["train_loss"] = run.result.train_loss;
+  json["objective"] = run.result.objective ? nlohmann::ordered_json(*run.result.objective) : nullptr;
+  json["run"] = run.folder.path().string();
+  json["report"] = run.folder.report_file().string();
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace hocket

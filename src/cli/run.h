@@ -1,0 +1,34 @@
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "cli/progress.h"
+#include "cli/settings.h"
+#include "train/run_folder.h"
+#include "train/summary.h"
+#include "train/trainer.h"
+
+namespace hocket {
+
+// One run from its settings to its summary.
+struct Run {
+  RunFolder folder;
+  Summary summary;
+  TrainResult result;
+
+  int exit_code(int when_interrupted) const;
+};
+
+// Trains as `settings` say and leaves config.toml, metrics.jsonl, checkpoints, trace.json, summary.json and report.html in
+// `folder`. Throws what train() throws; a run that fails after its start leaves a summary with status "failed".
+Run execute_run(const Settings& settings, const RunFolder& folder, bool resumes, Progress& progress,
+                const std::atomic<bool>& stop);
+
+// The closing lines for people.
+std::string describe(const Run& run);
+
+// The run's summary with the place of its folder, as --json prints it.
+std::string run_json(const Run& run);
+
+}  // namespace hocket
