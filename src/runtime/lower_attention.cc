@@ -1,4 +1,5 @@
 #include "runtime/lowering.h"
+#include "tensor/kernels/attention.h"
 #include "tensor/reference/attention.h"
 
 namespace hocket {
@@ -15,8 +16,9 @@ AttentionSpec attention_spec(const NodeView& node) {
 
 std::vector<Lowering> attention_lowerings() {
   return {
-      {"attention", choose<nullptr, reference::make_attention, attention_spec<0>>},
-      {"attention_grad", choose<nullptr, reference::make_attention_grad, attention_spec<1>>},
+      {"attention", choose<kernel::make_attention, reference::make_attention, attention_spec<0>>},
+      {"attention_grad",
+       choose<kernel::make_attention_grad, reference::make_attention_grad, attention_spec<1>>},
   };
 }
 

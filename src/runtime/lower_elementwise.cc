@@ -45,7 +45,7 @@ CastSpec cast_spec(const NodeView& node) {
 }
 
 template <Binary op>
-constexpr auto kBinary = choose<nullptr, reference::make_binary, binary_spec<op>>;
+constexpr auto kBinary = choose<kernel::make_binary, reference::make_binary, binary_spec<op>>;
 template <Unary op>
 constexpr auto kUnary = choose<kernel::make_unary, reference::make_unary, unary_spec<op>>;
 template <Unary op>
@@ -69,8 +69,8 @@ std::vector<Lowering> elementwise_lowerings() {
       {"sigmoid_grad", kUnaryGrad<Unary::sigmoid>},
       {"gelu_grad", kUnaryGrad<Unary::gelu>},
       {"scale", choose<kernel::make_scale, reference::make_scale, scale_spec>},
-      {"dropout", choose<nullptr, reference::make_dropout, dropout_spec>},
-      {"cast", choose<nullptr, reference::make_cast, cast_spec>},
+      {"dropout", choose<kernel::make_dropout, reference::make_dropout, dropout_spec>},
+      {"cast", choose<kernel::make_cast, reference::make_cast, cast_spec>},
   };
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "runtime/lowering.h"
 #include "runtime/stored.h"
+#include "tensor/kernels/shape.h"
 #include "tensor/reference/shape.h"
 
 namespace hocket {
@@ -105,25 +106,26 @@ ReduceSpec reduce_spec(const NodeView& node) {
 }
 
 template <Reduce op>
-constexpr auto kReduce = choose<nullptr, reference::make_reduce, reduce_spec<op, 0>>;
+constexpr auto kReduce = choose<kernel::make_reduce, reference::make_reduce, reduce_spec<op, 0>>;
 
 }  // namespace
 
 std::vector<Lowering> shape_lowerings() {
   return {
-      {"reshape", choose<nullptr, reference::make_transpose, reshape_spec>},
-      {"transpose", choose<nullptr, reference::make_transpose, transpose_spec>},
-      {"to_layout", choose<nullptr, reference::make_transpose, to_layout_spec>},
-      {"slice", choose<nullptr, reference::make_slice, slice_spec>},
-      {"unslice", choose<nullptr, reference::make_unslice, unslice_spec>},
-      {"pad", choose<nullptr, reference::make_unslice, pad_spec>},
-      {"concat", choose<nullptr, reference::make_concat, concat_spec>},
-      {"broadcast_to", choose<nullptr, reference::make_broadcast_to, broadcast_spec>},
-      {"sum_to", choose<nullptr, reference::make_reduce, sum_to_spec>},
+      {"reshape", choose<kernel::make_transpose, reference::make_transpose, reshape_spec>},
+      {"transpose", choose<kernel::make_transpose, reference::make_transpose, transpose_spec>},
+      {"to_layout", choose<kernel::make_transpose, reference::make_transpose, to_layout_spec>},
+      {"slice", choose<kernel::make_slice, reference::make_slice, slice_spec>},
+      {"unslice", choose<kernel::make_unslice, reference::make_unslice, unslice_spec>},
+      {"pad", choose<kernel::make_unslice, reference::make_unslice, pad_spec>},
+      {"concat", choose<kernel::make_concat, reference::make_concat, concat_spec>},
+      {"broadcast_to", choose<kernel::make_broadcast_to, reference::make_broadcast_to, broadcast_spec>},
+      {"sum_to", choose<kernel::make_reduce, reference::make_reduce, sum_to_spec>},
       {"reduce_sum", kReduce<Reduce::sum>},
       {"reduce_mean", kReduce<Reduce::mean>},
       {"reduce_max", kReduce<Reduce::max>},
-      {"reduce_max_grad", choose<nullptr, reference::make_reduce_max_grad, reduce_spec<Reduce::max, 1>>},
+      {"reduce_max_grad",
+       choose<kernel::make_reduce_max_grad, reference::make_reduce_max_grad, reduce_spec<Reduce::max, 1>>},
   };
 }
 

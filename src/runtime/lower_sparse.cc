@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "runtime/lowering.h"
+#include "tensor/kernels/sparse.h"
 #include "tensor/reference/sparse.h"
 
 namespace hocket {
@@ -41,12 +42,14 @@ EmbeddingSpec rows_spec(const NodeView& node) {
 
 std::vector<Lowering> sparse_lowerings() {
   return {
-      {"csr_matmul", choose<nullptr, reference::make_csr_matmul, csr_forward_spec>},
-      {"csr_matmul_dw", choose<nullptr, reference::make_csr_matmul_dw, csr_dw_spec>},
-      {"csr_matmul_dw_rows", choose<nullptr, reference::make_csr_matmul_dw_rows, csr_rows_spec>},
-      {"embedding", choose<nullptr, reference::make_embedding, lookup_spec>},
-      {"embedding_grad", choose<nullptr, reference::make_embedding_grad, grad_spec>},
-      {"embedding_grad_rows", choose<nullptr, reference::make_embedding_grad_rows, rows_spec>},
+      {"csr_matmul", choose<kernel::make_csr_matmul, reference::make_csr_matmul, csr_forward_spec>},
+      {"csr_matmul_dw", choose<kernel::make_csr_matmul_dw, reference::make_csr_matmul_dw, csr_dw_spec>},
+      {"csr_matmul_dw_rows",
+       choose<kernel::make_csr_matmul_dw_rows, reference::make_csr_matmul_dw_rows, csr_rows_spec>},
+      {"embedding", choose<kernel::make_embedding, reference::make_embedding, lookup_spec>},
+      {"embedding_grad", choose<kernel::make_embedding_grad, reference::make_embedding_grad, grad_spec>},
+      {"embedding_grad_rows",
+       choose<kernel::make_embedding_grad_rows, reference::make_embedding_grad_rows, rows_spec>},
   };
 }
 

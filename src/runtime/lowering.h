@@ -59,15 +59,12 @@ std::vector<Lowering> loss_lowerings();
 std::vector<Lowering> attention_lowerings();
 std::vector<Lowering> update_lowerings();
 
-// Lowers by `spec(node)`: to the fast kernel where it is wanted, exists (is not nullptr) and supports the
-// case, else to the naive one.
+// Lowers by `spec(node)`: to the fast kernel where it is wanted and supports the case, else to the naive one.
 template <auto fast, auto reference, auto spec>
 std::unique_ptr<Kernel> choose(const NodeView& node) {
   const auto prepared = spec(node);
-  if constexpr (!std::is_null_pointer_v<decltype(fast)>) {
-    if (node.set() == KernelSet::fast) {
-      if (std::unique_ptr<Kernel> kernel = fast(prepared)) return kernel;
-    }
+  if (node.set() == KernelSet::fast) {
+    if (std::unique_ptr<Kernel> kernel = fast(prepared)) return kernel;
   }
   return reference(prepared);
 }
