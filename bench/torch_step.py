@@ -42,9 +42,15 @@ def choose_environment():
 
 ENVIRONMENT = choose_environment()
 
-import torch  # noqa: E402
-import torch.nn as nn  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
+try:
+    import torch
+    import torch.nn as nn
+    import torch.nn.functional as F
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    print(json.dumps({"missing": str(error)}), flush=True)
+    sys.exit(1)
 
 # Parameters have the names that they have in Hocket.
 

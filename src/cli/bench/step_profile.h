@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "cli/bench/step_loop.h"
+
+namespace hocket {
+
+// Where the time of a step goes: a line per node, the slowest first, then the sums by operator. Each figure
+// is the median over `steps` steps after a few that are not counted.
+std::string profile_text(const StepSetup& setup, int steps);
+
+}  // namespace hocket

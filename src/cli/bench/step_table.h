@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/bench/step_rounds.h"
+
+namespace hocket {
+
+// The rows as `--json` prints them: one object each, with the raw samples.
+std::string rows_as_json(std::span<const StepRow> rows);
+
+// The rows for people: a line per model and number of threads, and the best number of threads of each side.
+std::string rows_as_table(std::span<const StepRow> rows);
+
+}  // namespace hocket
