@@ -11,5 +11,6 @@ Command models_command();
 Command data_command();
 Command report_command();
 Command doctor_command();
+Command bench_command();
 
 }  // namespace hocket

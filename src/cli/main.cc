@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
       hocket::models_command(),  //
       hocket::data_command(),    //
       hocket::report_command(),  //
+      hocket::bench_command(),   //
       hocket::doctor_command(),  //
   };
   return hocket::run_program(commands, {argv + (argc > 0 ? 1 : 0), argv + argc});
