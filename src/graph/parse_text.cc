@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -73,8 +74,9 @@ class TextParser {
     const std::string_view op = cursor.name("an operator");
     const std::vector<Value> operands = read_operands(cursor);
     if (graph_->find(first)) throw ConfigError("the graph has two values called {}", first);
-    if (graph_->nodes().size() == kMaxTextNodes)
+    if (graph_->nodes().size() == kMaxTextNodes) {
       throw ConfigError("the graph has more than {} nodes", kMaxTextNodes);
+    }
     check_names(names, graph_->apply(op, operands, cursor.attributes(), first));
   }
 
@@ -95,14 +97,16 @@ class TextParser {
     }
     for (std::size_t i = 1; i < names.size(); ++i) {
       const std::string& given = outputs[i].info().name;
-      if (names[i] != given)
+      if (names[i] != given) {
         throw ConfigError("output {} of {} is called {}, not {}", i, names[0], given, names[i]);
+      }
     }
   }
 
   Value find(std::string_view name) {
     if (const Value value = graph_->find(name)) return value;
     std::vector<std::string_view> known;
+    known.reserve(static_cast<std::size_t>(graph_->value_count()));
     for (ValueId id = 0; id < graph_->value_count(); ++id) known.push_back(graph_->value(id).name);
     throw ConfigError("unknown value {}{}", name, did_you_mean(name, known));
   }
@@ -114,8 +118,9 @@ class TextParser {
 }  // namespace
 
 std::unique_ptr<Graph> parse_text(std::string_view text, std::string_view file, std::int64_t batch) {
-  if (batch < 1 || batch > std::numeric_limits<std::int32_t>::max())
+  if (batch < 1 || batch > std::numeric_limits<std::int32_t>::max()) {
     throw ConfigError("a batch of {} samples", batch);
+  }
   if (text.size() > kMaxTextBytes) {
     throw ConfigError("{}: {} bytes, a model file has at most {}", file, text.size(), kMaxTextBytes);
   }

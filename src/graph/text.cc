@@ -14,17 +14,12 @@ constexpr std::string_view kPhaseNames[kPhases] = {"forward", "backward", "updat
 // The word that a source's line starts with; empty for values that a node computes.
 std::string_view keyword(Role role) {
   switch (role) {
-    case Role::input:
-      return "input";
-    case Role::parameter:
-      return "parameter";
-    case Role::buffer:
-      return "buffer";
-    case Role::state:
-      return "state";
+    case Role::input: return "input";
+    case Role::parameter: return "parameter";
+    case Role::buffer: return "buffer";
+    case Role::state: return "state";
     case Role::activation:
-    case Role::gradient:
-      break;
+    case Role::gradient: break;
   }
   return {};
 }
@@ -71,8 +66,9 @@ class TextPrinter {
       }
       print_node(node);
     }
-    for (const auto& [name, id] : graph_.outputs())
+    for (const auto& [name, id] : graph_.outputs()) {
       text_ += fmt::format("output {} = {}\n", name, graph_.value(id).name);
+    }
     return std::move(text_);
   }
 
@@ -107,7 +103,7 @@ class TextPrinter {
 
   std::string batched(ValueId id) const {
     const Type& type = graph_.value(id).type;
-    if (type.shape.rank() == 0) return to_string(type);
+    if (type.shape.rank() == 0 || graph_.value(id).role == Role::gradient) return to_string(type);
     std::string dims = first_dim(type.shape[0], first_dims_[static_cast<std::size_t>(id)]);
     for (int dim = 1; dim < type.shape.rank(); ++dim) dims += fmt::format(",{}", type.shape[dim]);
     return fmt::format("{}[{}]", name_of(type.dtype), dims);
@@ -116,8 +112,9 @@ class TextPrinter {
   std::string first_dim(std::int64_t size, FirstDim kind) const {
     if (kind == FirstDim::samples && size == batch_) return "N";
     if (kind == FirstDim::offsets && batch_ > 0 && size == batch_ + 1) return "N+1";
-    if (kind == FirstDim::entries && batch_ > 0 && size % batch_ == 0)
+    if (kind == FirstDim::entries && batch_ > 0 && size % batch_ == 0) {
       return fmt::format("{}*N", size / batch_);
+    }
     return std::to_string(size);
   }
 

@@ -1,6 +1,7 @@
 #include "graph/text_cursor.h"
 
 #include <charconv>
+#include <optional>
 
 #include "base/error.h"
 #include "graph/operators/operands.h"
@@ -9,7 +10,6 @@ namespace hocket {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
-constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kNameStart = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 constexpr std::string_view kNameCharacters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789.:/-";
@@ -77,8 +77,9 @@ std::string_view TextCursor::word(std::string_view characters) {
 std::string_view TextCursor::name(std::string_view what) {
   if (!at_name()) fail(what);
   const std::string_view result = word(kNameCharacters);
-  if (result.size() > kMaxName)
+  if (result.size() > kMaxName) {
     throw ConfigError("a name has {} characters, at most {} are allowed", result.size(), kMaxName);
+  }
   return result;
 }
 
@@ -91,8 +92,9 @@ Type TextCursor::type() {
   IntList dims;
   if (!take(']')) {
     do {
-      if (dims.size() == Shape::kMaxRank)
+      if (dims.size() == Shape::kMaxRank) {
         throw ConfigError("a shape has at most {} dimensions", Shape::kMaxRank);
+      }
       dims.push_back(size());
     } while (take(','));
     expect(']');
@@ -125,8 +127,9 @@ Attributes TextCursor::attributes() {
     const std::string_view key = name("an attribute such as padding=1");
     expect('=');
     if (result.has(key)) throw ConfigError("attribute {} is given twice", key);
-    if (result.entries().size() == kMaxAttributes)
+    if (result.entries().size() == kMaxAttributes) {
       throw ConfigError("more than {} attributes", kMaxAttributes);
+    }
     result.set(key, attribute(key));
   }
   return result;
@@ -138,8 +141,9 @@ Attribute TextCursor::attribute(std::string_view key) {
     IntList list;
     while (!take(']')) {
       if (!list.empty()) expect(',');
-      if (list.size() == kMaxListEntries)
+      if (list.size() == kMaxListEntries) {
         throw ConfigError("attribute {} has more than {} entries", key, kMaxListEntries);
+      }
       list.push_back(size());
     }
     return list;

@@ -124,7 +124,7 @@ class BnApply final : public Operator {
 
 // The operands that bn_apply's gradients share: (dy, x, stats, gamma).
 Operands backward_operands(const Node& node, std::span<const Type> in, std::vector<std::string_view> names) {
-  const Operands operands(in, std::move(names));
+  Operands operands(in, std::move(names));
   expect_image(operands, 1);
   operands.expect_like(0, 1);
   expect_stats(operands, 2, 1);

@@ -10,8 +10,9 @@ namespace {
 void check_broadcasts(const Shape& narrow, const Shape& wide) {
   const int skipped = wide.rank() - narrow.rank();
   bool fits = skipped >= 0;
-  for (int dim = 0; fits && dim < narrow.rank(); ++dim)
+  for (int dim = 0; fits && dim < narrow.rank(); ++dim) {
     fits = narrow[dim] == wide[dim + skipped] || narrow[dim] == 1;
+  }
   if (!fits) throw ConfigError("the shape {} does not broadcast to {}", to_string(narrow), to_string(wide));
 }
 

@@ -122,8 +122,9 @@ class Conv2dDx final : public Operator {
     const DType dtype = expect_images(operands, 0, 1);
     const Window window(node);
     const Shape& w = in[1].shape;
-    if (w[0] % window.groups != 0)
+    if (w[0] % window.groups != 0) {
       throw ConfigError("groups={} does not divide {} channels", window.groups, w[0]);
+    }
     const Type dx =
         make_type(dtype, {in[0].shape[0], w[1] * window.groups, required_integer(node, "height", 1),
                           required_integer(node, "width", 1)});
@@ -161,8 +162,9 @@ class Conv2dDw final : public Operator {
     const Shape &dy = in[0].shape, &x = in[1].shape;
     const IntList kernel = node.attributes.list("kernel");
     if (kernel.size() != 2) throw ConfigError("attribute kernel has {} entries, expected 2", kernel.size());
-    if (x[1] % window.groups != 0)
+    if (x[1] % window.groups != 0) {
       throw ConfigError("groups={} does not divide {} channels", window.groups, x[1]);
+    }
     const Type dw = make_type(dtype, {dy[1], x[1] / window.groups, kernel[0], kernel[1]});
     operands.expect_shape(0, convolved(window, x, dw.shape));
     return {dw, {dtype, {dy[1]}}};

@@ -102,14 +102,16 @@ class Matmul final : public Operator {
   static void check_leading(const Operands& operands, const Roles& roles) {
     const Shape &a = operands.shape(0), &b = operands.shape(1);
     if (!roles.is_batched()) {
-      if (roles.ta && a.rank() > 2)
+      if (roles.ta && a.rank() > 2) {
         throw ConfigError("a is {}: ta=1 needs two dimensions when b has two", to_string(a));
+      }
       return;
     }
     bool fits = a.rank() == b.rank();
     for (int dim = 0; fits && dim < a.rank() - 2; ++dim) fits = a[dim] == b[dim];
-    if (!fits)
+    if (!fits) {
       throw ConfigError("a is {} but b is {}: leading dimensions differ", to_string(a), to_string(b));
+    }
   }
 
   static Value left(const Backward& back, const Roles& roles, Value dy) {

@@ -10,8 +10,9 @@ namespace {
 void check_shape(const Shape& shape) {
   std::int64_t count = 1;
   for (const std::int64_t dim : shape) {
-    if (dim < 1)
+    if (dim < 1) {
       throw ConfigError("the shape {} has a dimension of {}, expected at least 1", to_string(shape), dim);
+    }
     if (count > kMaxElements / dim) {
       throw ConfigError("the shape {} has more than {} elements", to_string(shape), kMaxElements);
     }
@@ -65,8 +66,9 @@ Shape shape_attribute(const Node& node, std::string_view key) {
 }
 
 int axis_of(std::int64_t axis, int rank) {
-  if (axis < -rank || axis >= rank)
+  if (axis < -rank || axis >= rank) {
     throw ConfigError("axis {} is outside the {} dimensions of x", axis, rank);
+  }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
@@ -110,8 +112,9 @@ void Operands::expect_shape(int i, const Shape& expected) const {
 }
 
 void Operands::expect_dtype(int i, DType expected) const {
-  if (dtype(i) != expected)
+  if (dtype(i) != expected) {
     throw ConfigError("{} is {}, expected {}", name(i), name_of(dtype(i)), name_of(expected));
+  }
 }
 
 void Operands::expect_float(int i) const {

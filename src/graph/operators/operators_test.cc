@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -206,8 +207,9 @@ TEST(EveryOperator, RefusesIntegersForItsFloatingPointOperands) {
     if (kAnyType.contains(node.op->name())) return;
     std::vector<Type> types = types_of(sample.inputs);
     for (Type& type : types) {
-      if (type.dtype == DType::f32 || type.dtype == DType::f64 || type.dtype == DType::bf16)
+      if (type.dtype == DType::f32 || type.dtype == DType::f64 || type.dtype == DType::bf16) {
         type.dtype = DType::i64;
+      }
     }
     EXPECT_THROW(node.op->infer(node, types), ConfigError);
   });

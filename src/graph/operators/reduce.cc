@@ -65,8 +65,9 @@ class ReduceOperator final : public Operator {
     const Shape x = back.in(0).shape();
     const Reduced reduced(node, x);
     Value d = dy[0];
-    if (kind_ == Kind::mean)
+    if (kind_ == Kind::mean) {
       d = back.add(0, "scale", {d}, {{"factor", 1.0 / static_cast<double>(reduced.count)}});
+    }
     if (d.shape() != reduced.kept) d = back.add(0, "reshape", {d}, {{"shape", dims_of(reduced.kept)}});
     return {{back.add(0, "broadcast_to", {d}, {{"shape", dims_of(x)}}), {}}};
   }

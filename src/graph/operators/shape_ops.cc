@@ -67,8 +67,9 @@ class Reshape final : public Operator {
         open = &dim;
         continue;
       }
-      if (dim < 1 || known > kMaxElements / dim)
+      if (dim < 1 || known > kMaxElements / dim) {
         throw ConfigError("x {} cannot have {}", to_string(x), describe(node));
+      }
       known *= dim;
     }
     if (open != nullptr) *open = x.count() / known;
@@ -103,16 +104,18 @@ class Transpose final : public Operator {
     const Backward back(graph, node);
     const IntList perm = permutation(node, dy[0].shape().rank());
     IntList inverse(perm.size());
-    for (std::size_t i = 0; i < perm.size(); ++i)
+    for (std::size_t i = 0; i < perm.size(); ++i) {
       inverse[static_cast<std::size_t>(perm[i])] = static_cast<int>(i);
+    }
     return {{back.add(0, "transpose", {dy[0]}, {{"perm", inverse}}), {}}};
   }
 
   std::vector<PlacementRule> placements(const Node& node, std::span<const Type> in) const override {
     const IntList perm = permutation(node, in[0].shape.rank());
     PlacementRules rules{uniform_rule(1, 1, kPartialSum)};
-    for (int dim = 0; dim < in[0].shape.rank(); ++dim)
+    for (int dim = 0; dim < in[0].shape.rank(); ++dim) {
       rules.push_back({{sharded(source(perm, dim))}, {sharded(dim)}});
+    }
     return rules;
   }
 
@@ -122,7 +125,7 @@ class Transpose final : public Operator {
   }
 
   static IntList permutation(const Node& node, int rank) {
-    const IntList perm = per_dimension(node, "perm", rank, 0);
+    IntList perm = per_dimension(node, "perm", rank, 0);
     std::vector<bool> seen(static_cast<std::size_t>(rank), false);
     for (const std::int64_t dim : perm) {
       if (dim >= rank || seen[static_cast<std::size_t>(dim)]) {

@@ -17,8 +17,9 @@ std::int64_t expect_csr(const Operands& operands, int first) {
   operands.expect_dtype(first + 2, DType::i32);
   operands.expect_rank(first + 2, 1);
   const std::int64_t offsets = operands.shape(first + 2)[0];
-  if (offsets < 2)
+  if (offsets < 2) {
     throw ConfigError("offsets has {} elements, expected one more than there are rows", offsets);
+  }
   return offsets - 1;
 }
 

@@ -184,8 +184,9 @@ class Accumulate final : public Operator {
 
   std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
     PlacementRules rules = same_cut(2, 0, in[0].shape.rank());
-    for (const Placement& placement : {kPartialSum, kFlat, kLocal})
+    for (const Placement& placement : {kPartialSum, kFlat, kLocal}) {
       rules.push_back(uniform_rule(2, 0, placement));
+    }
     return rules;
   }
 };
