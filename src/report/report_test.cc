@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <regex>
 
 #include "report/chart_js.h"
 #include "report/report_js.h"
@@ -50,12 +49,11 @@ TEST(RenderReport, TextOfARunIsNeverMarkup) {
 TEST(RenderReport, LoadsNothingAndLetsOnlyItsOwnScriptsRun) {
   const std::string html = render_report(std::vector{run_of("plain")});
   EXPECT_NE(html.find("default-src 'none'"), std::string::npos);
-  const std::regex nonce("nonce=\"([0-9a-f]{32})\"");
-  std::smatch match;
-  ASSERT_TRUE(std::regex_search(html, match, nonce));
-  EXPECT_EQ(count_of(html, "<script nonce=\"" + match[1].str() + "\">"), 3U);
-  EXPECT_NE(html.find("script-src 'nonce-" + match[1].str() + "'"), std::string::npos);
-  EXPECT_EQ(render_report(std::vector{run_of("plain")}).find(match[1].str()), std::string::npos);
+  const std::string before = "script-src 'nonce-";
+  const std::string nonce = html.substr(html.find(before) + before.size(), 32);
+  EXPECT_EQ(nonce.find_first_not_of("0123456789abcdef"), std::string::npos) << nonce;
+  EXPECT_EQ(count_of(html, "<script nonce=\"" + nonce + "\">"), 3U);
+  EXPECT_EQ(render_report(std::vector{run_of("plain")}).find(nonce), std::string::npos);
   for (const char* loading : {" src=", " href=", "@import", "url("}) {
     EXPECT_EQ(html.substr(0, html.find("<script nonce")).find(loading), std::string::npos) << loading;
   }

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <regex>
-
 #include "base/error.h"
 
 namespace hocket {
@@ -26,8 +24,9 @@ class RunFolderTest : public testing::Test {
 TEST_F(RunFolderTest, IsNamedAfterTimeModelAndSync) {
   const auto now = std::chrono::system_clock::now();
   const RunFolder run = RunFolder::create(parent_ / "runs", now, "resnet,depth=20", "ps:ssp,s=3");
-  const std::regex form("[0-9]{8}-[0-9]{6}-resnet-depth=20-ps-ssp-s=3");
-  EXPECT_TRUE(std::regex_match(run.path().filename().string(), form)) << run.path();
+  std::string name = run.path().filename().string();
+  for (char& c : name) c = c >= '0' && c <= '9' ? '9' : c;
+  EXPECT_EQ(name, "99999999-999999-resnet-depth=99-ps-ssp-s=9");
   EXPECT_TRUE(fs::is_directory(run.path()));
   EXPECT_EQ(run.metrics_file(), run.path() / "metrics.jsonl");
 }

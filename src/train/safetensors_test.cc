@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -70,7 +71,7 @@ TEST(Safetensors, EveryDtypeReadsBackAsWritten) {
     const Tensor& other = by_name.at(name);
     EXPECT_EQ(other.dtype(), tensor.dtype());
     EXPECT_EQ(other.shape(), tensor.shape());
-    EXPECT_EQ(std::memcmp(other.bytes().data(), tensor.bytes().data(), tensor.byte_size()), 0) << name;
+    EXPECT_TRUE(std::ranges::equal(other.bytes(), tensor.bytes())) << name;
   }
 }
 
