@@ -12,14 +12,10 @@ namespace {
 
 double apply(Binary op, double a, double b) {
   switch (op) {
-    case Binary::add:
-      return a + b;
-    case Binary::sub:
-      return a - b;
-    case Binary::mul:
-      return a * b;
-    case Binary::div:
-      break;
+    case Binary::add: return a + b;
+    case Binary::sub: return a - b;
+    case Binary::mul: return a * b;
+    case Binary::div: break;
   }
   return a / b;
 }
@@ -29,16 +25,11 @@ double normal_distribution(double x) { return 0.5 * std::erfc(-x / std::numbers:
 
 double apply(Unary op, double x) {
   switch (op) {
-    case Unary::relu:
-      return x > 0 ? x : 0;
-    case Unary::tanh:
-      return std::tanh(x);
-    case Unary::sigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Unary::gelu:
-      return x * normal_distribution(x);
-    case Unary::exp:
-      break;
+    case Unary::relu: return x > 0 ? x : 0;
+    case Unary::tanh: return std::tanh(x);
+    case Unary::sigmoid: return 1 / (1 + std::exp(-x));
+    case Unary::gelu: return x * normal_distribution(x);
+    case Unary::exp: break;
   }
   return std::exp(x);
 }
@@ -46,16 +37,11 @@ double apply(Unary op, double x) {
 // The derivative, by the result `v`, or for gelu by the argument `v`.
 double slope(Unary op, double v) {
   switch (op) {
-    case Unary::relu:
-      return v > 0 ? 1 : 0;
-    case Unary::tanh:
-      return 1 - v * v;
-    case Unary::sigmoid:
-      return v * (1 - v);
-    case Unary::gelu:
-      return normal_distribution(v) + v * normal_density(v);
-    case Unary::exp:
-      break;
+    case Unary::relu: return v > 0 ? 1 : 0;
+    case Unary::tanh: return 1 - v * v;
+    case Unary::sigmoid: return v * (1 - v);
+    case Unary::gelu: return normal_distribution(v) + v * normal_density(v);
+    case Unary::exp: break;
   }
   return v;
 }

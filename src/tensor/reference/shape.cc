@@ -14,14 +14,10 @@ namespace {
 template <typename Body>
 std::unique_ptr<Kernel> make_move_kernel(DType dtype, Body body) {
   switch (size_of(dtype)) {
-    case 1:
-      return make_kernel([body](Buffers in, Buffers out) { body(std::uint8_t{}, in, out); });
-    case 2:
-      return make_kernel([body](Buffers in, Buffers out) { body(std::uint16_t{}, in, out); });
-    case 4:
-      return make_kernel([body](Buffers in, Buffers out) { body(std::uint32_t{}, in, out); });
-    default:
-      return make_kernel([body](Buffers in, Buffers out) { body(std::uint64_t{}, in, out); });
+    case 1: return make_kernel([body](Buffers in, Buffers out) { body(std::uint8_t{}, in, out); });
+    case 2: return make_kernel([body](Buffers in, Buffers out) { body(std::uint16_t{}, in, out); });
+    case 4: return make_kernel([body](Buffers in, Buffers out) { body(std::uint32_t{}, in, out); });
+    default: return make_kernel([body](Buffers in, Buffers out) { body(std::uint64_t{}, in, out); });
   }
 }
 

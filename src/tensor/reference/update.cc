@@ -25,9 +25,7 @@ void update_element(const UpdateSpec& s, const Hyper& hyper, double g, std::int6
     g += s.decay * weight;
   }
   switch (s.rule) {
-    case UpdateRule::sgd:
-      weight -= rate * g;
-      break;
+    case UpdateRule::sgd: weight -= rate * g; break;
     case UpdateRule::momentum:
       first[i] = static_cast<T>(s.mu * first[i] - rate * g);
       weight += first[i];
