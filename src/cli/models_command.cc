@@ -37,7 +37,7 @@ int list_models(const Arguments& arguments) {
 }
 
 // Data of the shape that a model is usually meant for.
-std::string usual_data(const ModelSpec& model) {
+std::string usual_data(const Spec& model) {
   const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), model.name) != names.end();
   };
@@ -57,7 +57,7 @@ std::string usual_data(const ModelSpec& model) {
   return "synthetic:cifar10,samples=10";
 }
 
-std::string data_for(const ModelSpec& model, const Arguments& arguments) {
+std::string data_for(const Spec& model, const Arguments& arguments) {
   if (arguments.has("data")) {
     if (arguments.has("input")) throw ConfigError("models: give either --data or --input");
     return arguments.text("data");
@@ -66,7 +66,7 @@ std::string data_for(const ModelSpec& model, const Arguments& arguments) {
   return fmt::format("synthetic:{}:{},samples=10", arguments.text("input"), arguments.integer("classes", 10, 2, 1 << 24));
 }
 
-std::unique_ptr<Graph> model_graph(const ModelSpec& model, const Arguments& arguments, std::int64_t batch) {
+std::unique_ptr<Graph> model_graph(const Spec& model, const Arguments& arguments, std::int64_t batch) {
   if (model.name.starts_with("file:")) return build_model(model, {}, batch);
   const DataParts data = open_dataset({data_for(model, arguments), ""});
   return build_model(model, sample_spec(data.train->info()), batch);
@@ -143,7 +143,7 @@ int run_models(const Arguments& arguments) {
   if (arguments.words().empty()) return list_models(arguments);
   const std::string& name = arguments.words().front();
   const std::int64_t batch = arguments.integer("batch", 128, 1, 1 << 24);
-  const std::unique_ptr<Graph> graph = model_graph(ModelSpec::parse(name), arguments, batch);
+  const std::unique_ptr<Graph> graph = model_graph(parse_model(name), arguments, batch);
   if (arguments.has("text") || arguments.has("dot")) {
     write_output(arguments.has("text") ? print_text(*graph) : print_dot(*graph));
     return kDone;

@@ -1,7 +1,5 @@
 #include "nn/model.h"
 
-#include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 
@@ -16,7 +14,7 @@ namespace {
 
 struct Model {
   ModelInfo info;
-  void (*build)(Builder& b, const ModelOptions& options, const SampleSpec& sample);
+  void (*build)(Builder& b, const SpecOptions& options, const SampleSpec& sample);
 };
 
 const std::vector<Model>& models() {
@@ -71,75 +69,14 @@ const SampleField* SampleSpec::find(std::string_view name) const {
   return nullptr;
 }
 
-ModelSpec ModelSpec::parse(std::string_view text) {
-  ModelSpec spec;
+Spec parse_model(std::string_view text) {
   if (text.starts_with("file:")) return {std::string(text), {}};
-  std::istringstream parts{std::string(text)};
-  std::string part;
-  std::getline(parts, spec.name, ',');
-  while (std::getline(parts, part, ',')) {
-    const std::size_t equals = part.find('=');
-    if (equals == std::string::npos) throw ConfigError("model {}: expected key=value, found {}", text, part);
-    spec.options.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-  }
+  Spec spec = Spec::parse("model", text);
   if (spec.name.size() > 6 && spec.name.starts_with("resnet")) {  // resnet20 is short for resnet,depth=20.
     spec.options.emplace_back("depth", spec.name.substr(6));
     spec.name = "resnet";
   }
   return spec;
-}
-
-std::string ModelSpec::text() const {
-  std::string result = name;
-  for (const auto& [key, value] : options) result += fmt::format(",{}={}", key, value);
-  return result;
-}
-
-ModelOptions::ModelOptions(const ModelSpec& spec, const std::vector<std::pair<std::string, std::string>>& defaults)
-    : model_(spec.name), values_(defaults) {
-  std::vector<std::string_view> names;
-  for (const auto& [key, value] : defaults) names.push_back(key);
-  for (const auto& [key, value] : spec.options) {
-    const auto at = std::find_if(values_.begin(), values_.end(), [&](const auto& entry) { return entry.first == key; });
-    if (at == values_.end()) throw ConfigError("model {} has no option {}{}", model_, key, did_you_mean(key, names));
-    at->second = value;
-  }
-}
-
-std::string ModelOptions::text(std::string_view key) const {
-  for (const auto& [name, value] : values_) {
-    if (name == key) return value;
-  }
-  HOCKET_CHECK(false, "model {} declares no option {}", model_, key);
-}
-
-double ModelOptions::real(std::string_view key) const {
-  const std::string value = text(key);
-  double number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || end != value.data() + value.size() || !(number >= 0 && number < 1e12)) {
-    throw ConfigError("model {}: {}={} is not a number from 0 on", model_, key, value);
-  }
-  return number;
-}
-
-std::int64_t ModelOptions::integer(std::string_view key) const { return list(key).front(); }
-
-IntList ModelOptions::list(std::string_view key) const {
-  const std::string value = text(key);
-  IntList numbers;
-  const char* at = value.data();
-  const char* const end = at + value.size();
-  while (true) {
-    std::int64_t number = 0;
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc() || number < 0 || number > (1 << 24)) break;
-    numbers.push_back(number);
-    if (next == end) return numbers;
-    if (*next != 'x') break;
-    at = next + 1;
-  }
-  throw ConfigError("model {}: {}={} is not a whole number, nor several joined by x", model_, key, value);
 }
 
 std::vector<ModelInfo> built_in_models() {
@@ -148,12 +85,12 @@ std::vector<ModelInfo> built_in_models() {
   return infos;
 }
 
-std::unique_ptr<Graph> build_model(const ModelSpec& spec, const SampleSpec& sample, std::int64_t batch, DType real) {
+std::unique_ptr<Graph> build_model(const Spec& spec, const SampleSpec& sample, std::int64_t batch, DType real) {
   if (spec.name.starts_with("file:")) return read_model_file(spec.name.substr(5), batch);
   const Model& model = find_model(spec.name);
   auto graph = std::make_unique<Graph>();
   Builder builder(*graph, batch, real);
-  model.build(builder, ModelOptions(spec, model.info.defaults), sample);
+  model.build(builder, SpecOptions("model", spec, model.info.defaults), sample);
   return graph;
 }
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "base/spec.h"
 #include "graph/graph.h"
 
 namespace hocket {
@@ -32,34 +32,13 @@ struct SampleSpec {
   const SampleField* find(std::string_view name) const;
 };
 
-// A model's name and sizes as the user gives them: "resnet,depth=20", "resnet20", "file:MODEL".
-struct ModelSpec {
-  std::string name;
-  std::vector<std::pair<std::string, std::string>> options;
-
-  static ModelSpec parse(std::string_view text);  // Throws ConfigError.
-  std::string text() const;
-};
-
-// The sizes of one model with their defaults, read with what the user gave. Reading a value that is not a number throws
-// ConfigError.
-class ModelOptions {
- public:
-  ModelOptions(const ModelSpec& spec, const std::vector<std::pair<std::string, std::string>>& defaults);
-  std::int64_t integer(std::string_view key) const;
-  double real(std::string_view key) const;
-  std::string text(std::string_view key) const;
-  IntList list(std::string_view key) const;  // As in 512x512.
-
- private:
-  std::string model_;
-  std::vector<std::pair<std::string, std::string>> values_;
-};
+// A model's name and sizes as the user gives them: "resnet,depth=20", "resnet20", "file:MODEL". Throws ConfigError.
+Spec parse_model(std::string_view text);
 
 struct ModelInfo {
   std::string name;
   std::string summary;
-  std::vector<std::pair<std::string, std::string>> defaults;
+  SpecOptions::Defaults defaults;
 };
 
 // Every built-in model, in the order to show them.
@@ -68,7 +47,7 @@ std::vector<ModelInfo> built_in_models();
 // The forward graph of a model for batches of at most `batch` samples. Its outputs: "loss"; "scores", what it predicts;
 // "correct", the number of right predictions, where that means something. `real` is f32, or f64 for the oracle.
 // Throws ConfigError when the model is unknown or does not fit the data; a model file is read by parse_text.
-std::unique_ptr<Graph> build_model(const ModelSpec& spec, const SampleSpec& sample, std::int64_t batch,
+std::unique_ptr<Graph> build_model(const Spec& spec, const SampleSpec& sample, std::int64_t batch,
                                    DType real = DType::f32);
 
 // What `hocket models` shows of a built model.

@@ -41,12 +41,12 @@ SampleSpec clicks() {
 }
 
 std::int64_t parameters(std::string_view model, const SampleSpec& spec) {
-  return size_of_model(*build_model(ModelSpec::parse(model), spec, 2)).parameters;
+  return size_of_model(*build_model(parse_model(model), spec, 2)).parameters;
 }
 
 std::string error_of(std::string_view model, const SampleSpec& spec) {
   try {
-    build_model(ModelSpec::parse(model), spec, 2);
+    build_model(parse_model(model), spec, 2);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -85,7 +85,7 @@ TEST(BuildModel, EveryBuiltInModelPrintsAndReadsBack) {
                                                                                    {"svm", sparse_rows(9)},
                                                                                    {"linreg", sparse_rows(9)},
                                                                                    {"deepfm", clicks()}}) {
-    const std::string printed = print_text(*build_model(ModelSpec::parse(name), spec, 3));
+    const std::string printed = print_text(*build_model(parse_model(name), spec, 3));
     EXPECT_EQ(print_text(*parse_text(printed, "test", 3)), printed) << name;
   }
 }

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "nn/model.h"
+#include "base/spec.h"
 
 namespace hocket {
 
@@ -15,14 +15,14 @@ LearningRate::LearningRate(std::string_view schedule, double base, std::int64_t 
                            std::int64_t steps_per_epoch)
     : base_(base), warmup_(warmup), total_(std::max<std::int64_t>(1, total_steps)) {
   constexpr std::array<std::string_view, 4> kKinds{"constant", "cosine", "linear", "step"};
-  const ModelSpec spec = ModelSpec::parse(schedule);
+  const Spec spec = Spec::parse("learning-rate schedule", schedule);
   kind_ = spec.name;
   if (std::find(kKinds.begin(), kKinds.end(), kind_) == kKinds.end()) {
     throw ConfigError("unknown learning-rate schedule {}{}", kind_, did_you_mean(kind_, kKinds));
   }
-  std::vector<std::pair<std::string, std::string>> defaults;
+  SpecOptions::Defaults defaults;
   if (kind_ == "step") defaults = {{"at", "200"}, {"factor", "0.1"}};
-  const ModelOptions options(spec, defaults);
+  const SpecOptions options("learning-rate schedule", spec, defaults);
   if (kind_ != "step") return;
   factor_ = options.real("factor");
   for (const std::int64_t epoch : options.list("at")) boundaries_.push_back(epoch * steps_per_epoch);

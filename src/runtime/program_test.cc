@@ -115,7 +115,7 @@ void expect_close(const Arena& a, const Arena& b, const ArenaLayout& layout, dou
 TEST(Program, FastStepEqualsReferenceStep) {
   for (const auto& [model, spec] : cases()) {
     SCOPED_TRACE(model);
-    const std::unique_ptr<Graph> forward = build_model(ModelSpec::parse(model), spec, kBatch);
+    const std::unique_ptr<Graph> forward = build_model(parse_model(model), spec, kBatch);
     Instance fast(*forward, adamw(KernelSet::fast));
     Instance reference(*forward, adamw(KernelSet::reference));
     fast.step();
@@ -130,7 +130,7 @@ TEST(Program, FastStepEqualsReferenceStep) {
 TEST(Program, GradientsEqualTheInterpreters) {
   for (const auto& [model, spec] : cases()) {
     SCOPED_TRACE(model);
-    const std::unique_ptr<Graph> forward = build_model(ModelSpec::parse(model), spec, kBatch);
+    const std::unique_ptr<Graph> forward = build_model(parse_model(model), spec, kBatch);
     Instance run(*forward, adamw(KernelSet::reference));
     std::unique_ptr<Graph> plain = forward->clone();
     const std::vector<Gradient> gradients = differentiate(*plain, plain->output("loss"));
@@ -156,7 +156,7 @@ TEST(Program, GradientsEqualTheInterpreters) {
 }
 
 TEST(Program, TwoRunsAgreeBitForBit) {
-  const std::unique_ptr<Graph> forward = build_model(ModelSpec::parse("lenet,channels=4x8,hidden=16"), images(1, 8), kBatch);
+  const std::unique_ptr<Graph> forward = build_model(parse_model("lenet,channels=4x8,hidden=16"), images(1, 8), kBatch);
   Instance a(*forward, adamw(KernelSet::fast));
   Instance b(*forward, adamw(KernelSet::fast));
   for (int i = 0; i < 3; ++i) {
@@ -168,7 +168,7 @@ TEST(Program, TwoRunsAgreeBitForBit) {
 
 // The weight of a sample decides, not what stands in its row.
 TEST(Program, PaddingRowsDoNotCount) {
-  const std::unique_ptr<Graph> forward = build_model(ModelSpec::parse("resnet,depth=8"), images(3, 8), kBatch);
+  const std::unique_ptr<Graph> forward = build_model(parse_model("resnet,depth=8"), images(3, 8), kBatch);
   Instance a(*forward, adamw(KernelSet::fast));
   Instance b(*forward, adamw(KernelSet::fast));
   for (std::size_t i = 0; i < b.inputs.size(); ++i) {
@@ -185,7 +185,7 @@ TEST(Program, PaddingRowsDoNotCount) {
 
 // Gradients of two micro-batches add up to those of the batch.
 TEST(Program, MicroBatchesAddUp) {
-  const auto build = [](std::int64_t batch) { return build_model(ModelSpec::parse("mlp,hidden=24x16"), images(1, 6), batch); };
+  const auto build = [](std::int64_t batch) { return build_model(parse_model("mlp,hidden=24x16"), images(1, 6), batch); };
   ProgramOptions options = adamw(KernelSet::fast);
   Instance whole(*build(kBatch), options);
   options.micro_batches = 2;
@@ -210,7 +210,7 @@ TEST(Program, MicroBatchesAddUp) {
 }
 
 TEST(Program, SlotsKeepTheirOwnActivations) {
-  const std::unique_ptr<Graph> forward = build_model(ModelSpec::parse("lenet,channels=4x8,hidden=16"), images(1, 8), kBatch);
+  const std::unique_ptr<Graph> forward = build_model(parse_model("lenet,channels=4x8,hidden=16"), images(1, 8), kBatch);
   Instance run(*forward, adamw(KernelSet::fast));
   Executable& executable = run.program.training();
   executable.run(Phase::forward, run.slot, run.memory.bindings());

@@ -114,7 +114,7 @@ class Replay {
       : oracle_(oracle),
         optimizer_{.rule = oracle.text("optimizer")},
         program_(
-            *build_model(ModelSpec::parse(oracle.text("model")), oracle.sample, oracle.samples + spare, real),
+            *build_model(parse_model(oracle.text("model")), oracle.sample, oracle.samples + spare, real),
             {.optimizer = optimizer_, .kernels = kernels}),
         memory_(program_.layouts()),
         slot_(program_.training().make_slot()) {

@@ -31,9 +31,9 @@ DType real_dtype(const std::string& name) {
 
 // The L2 penalty of liblinear's C over the sum of losses, for a mean of losses: 1/(C·n).
 double decay_of(const TrainOptions& options, std::int64_t samples) {
-  for (const auto& [key, value] : ModelSpec::parse(options.model).options) {
+  for (const auto& [key, value] : parse_model(options.model).options) {
     if (key != "c") continue;
-    const double c = ModelOptions({"model", {{key, value}}}, {{"c", "0"}}).real("c");
+    const double c = SpecOptions("model", {options.model, {{key, value}}}, {{"c", "0"}}).real("c");
     if (c > 0) return 1 / (c * static_cast<double>(samples));
   }
   return options.optimizer.weight_decay;
@@ -52,7 +52,7 @@ SampleSpec sample_spec(const DataInfo& info) {
 }
 
 TrainOptions with_defaults(TrainOptions options, const DataInfo& info) {
-  const std::string model = ModelSpec::parse(options.model).name;
+  const std::string model = parse_model(options.model).name;
   const bool adaptive = model == "gpt" || model == "deepfm";
   if (options.optimizer.rule.empty()) options.optimizer.rule = adaptive ? "adamw" : "momentum";
   if (options.batch == 0) options.batch = info.task == Task::language ? 16 : 128;
@@ -94,7 +94,7 @@ SessionData open_session_data(const TrainOptions& options) {
 
 Session::Session(const TrainOptions& options, const DataInfo& info)
     : micro_batch_((options.batch + options.micro_batches - 1) / options.micro_batches) {
-  model_ = build_model(ModelSpec::parse(options.model), sample_spec(info), micro_batch_, real_dtype(options.dtype));
+  model_ = build_model(parse_model(options.model), sample_spec(info), micro_batch_, real_dtype(options.dtype));
   for (const ValueId id : model_->values_of(Role::input)) {
     const ValueInfo& input = model_->value(id);
     if (input.name == "weight" || input.name == "key") continue;

@@ -32,7 +32,7 @@ void classifier(Builder& b, std::string_view name, Value x, const SampleSpec& sa
 
 }  // namespace
 
-void build_mlp(Builder& b, const ModelOptions& options, const SampleSpec& sample) {
+void build_mlp(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   Value x = dense_input(b, "mlp", sample);
   int layer = 0;
   for (const std::int64_t width : options.list("hidden")) {
@@ -43,7 +43,7 @@ void build_mlp(Builder& b, const ModelOptions& options, const SampleSpec& sample
   classifier(b, fmt::format("fc{}", layer + 1), x, sample);
 }
 
-void build_lenet(Builder& b, const ModelOptions& options, const SampleSpec& sample) {
+void build_lenet(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   Value x = image_input(b, "lenet", sample);
   int layer = 0;
   for (const std::int64_t channels : options.list("channels")) {
@@ -56,7 +56,7 @@ void build_lenet(Builder& b, const ModelOptions& options, const SampleSpec& samp
 }
 
 // Krizhevsky, Sutskever and Hinton 2012, in one tower. Small images get a 3×3 first convolution without stride.
-void build_alexnet(Builder& b, const ModelOptions& options, const SampleSpec& sample) {
+void build_alexnet(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   Value x = image_input(b, "alexnet", sample);
   const bool large = x.dim(2) >= 64 && x.dim(3) >= 64;
   x = conv_relu(b, "conv1", x, 64, large ? ConvOptions{11, 4, 2} : ConvOptions{});

@@ -36,7 +36,7 @@ Value deep_scores(Builder& b, Value x, const IntList& hidden) {
 
 }  // namespace
 
-void build_deepfm(Builder& b, const ModelOptions& options, const SampleSpec& sample) {
+void build_deepfm(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   const SampleField* category = sample.find("category");
   if (category == nullptr) throw ConfigError("model deepfm needs categorical columns; the data has none");
   if (sample.target != Target::binary) throw ConfigError("model deepfm needs labels of two classes; this data has others");

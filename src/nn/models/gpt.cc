@@ -56,7 +56,7 @@ void predict_next_of_window(Builder& b, Value hidden, const SampleSpec& sample, 
 
 }  // namespace
 
-void build_gpt(Builder& b, const ModelOptions& options, const SampleSpec& sample) {
+void build_gpt(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   const SampleField* tokens = sample.find("tokens");
   if (tokens == nullptr) throw ConfigError("model gpt needs text; the data has none");
   const std::int64_t context = tokens->shape[0];

@@ -17,7 +17,7 @@ Value sparse_scores(Builder& b, const SampleSpec& sample, std::int64_t outputs, 
   return bias ? b.add("add", {y, b.parameter("bias", {outputs}, zeros())}) : y;
 }
 
-Value linear_scores(Builder& b, std::string_view model, const ModelOptions& options, const SampleSpec& sample,
+Value linear_scores(Builder& b, std::string_view model, const SpecOptions& options, const SampleSpec& sample,
                     std::int64_t outputs) {
   const bool bias = options.integer("bias") != 0;
   const bool sparse = sample.find("values") != nullptr;
@@ -28,17 +28,17 @@ Value linear_scores(Builder& b, std::string_view model, const ModelOptions& opti
 
 }  // namespace
 
-void build_linreg(Builder& b, const ModelOptions& options, const SampleSpec& sample) {
+void build_linreg(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   if (sample.target == Target::classes) throw ConfigError("linreg predicts a number; the data has {} classes", sample.classes);
   score_with(b, "squared_error", linear_scores(b, "linreg", options, sample, 1));
 }
 
-void build_logreg(Builder& b, const ModelOptions& options, const SampleSpec& sample) {
+void build_logreg(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   if (sample.target == Target::real) throw ConfigError("logreg needs labels of two or more classes; the data has real ones");
   classify(b, linear_scores(b, "logreg", options, sample, score_count(sample)), sample);
 }
 
-void build_svm(Builder& b, const ModelOptions& options, const SampleSpec& sample) {
+void build_svm(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   if (sample.target != Target::binary) throw ConfigError("svm needs labels of two classes; this data has others");
   score_with(b, "hinge", linear_scores(b, "svm", options, sample, 1));
 }

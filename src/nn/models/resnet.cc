@@ -91,7 +91,7 @@ Value cifar_body(Builder& b, Value x, std::int64_t blocks) {
 
 }  // namespace
 
-void build_resnet(Builder& b, const ModelOptions& options, const SampleSpec& sample) {
+void build_resnet(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   Value x = image_input(b, "resnet", sample);
   const std::int64_t depth = options.integer("depth");
   const auto* at = std::find_if(kImageNet.begin(), kImageNet.end(), [&](const auto& entry) { return entry.depth == depth; });
