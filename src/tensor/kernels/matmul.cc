@@ -16,12 +16,15 @@ namespace {
 
 constexpr std::int64_t kTile =
     256;  // Rows or columns; below, packing the other operand again costs too much.
+constexpr std::int64_t kTransposedSlice =
+    128;  // Of k: packing a tall transposed operand at once thrashes the caches.
 
 class SgemmKernel final : public Kernel {
  public:
   // `swap` takes the operands as (b, a), for matmul_dw with tb.
   SgemmKernel(const MatmulSpec& spec, bool swap) : spec_(spec), swap_(swap) {
     cap_dnnl_isa();
+    slice_ = spec.ta && spec.k > 2 * kTransposedSlice ? kTransposedSlice : spec.k;
     tile_rows_ = spec.m >= 2 * kTile ? kTile : spec.m;
     tile_columns_ = spec.m < 2 * kTile && spec.n >= 2 * kTile ? kTile : spec.n;
   }
@@ -53,17 +56,20 @@ class SgemmKernel final : public Kernel {
                 std::int64_t column) const {
     const std::int64_t rows = std::min(tile_rows_, spec_.m - row);
     const std::int64_t columns = std::min(tile_columns_, spec_.n - column);
-    const Matrix a_tile{a + (spec_.ta ? row : row * spec_.k), spec_.ta ? spec_.m : spec_.k, spec_.ta};
-    const Matrix b_tile{b + (spec_.tb ? column * spec_.k : column), spec_.tb ? spec_.k : spec_.n, spec_.tb};
     float* y_tile = y + row * spec_.n + column;
-    sgemm(rows, columns, spec_.k, a_tile, b_tile, y_tile, spec_.n);
+    for (std::int64_t k = 0; k < spec_.k; k += slice_) {
+      const float* a_slice = a + (spec_.ta ? k * spec_.m + row : row * spec_.k + k);
+      const float* b_slice = b + (spec_.tb ? column * spec_.k + k : k * spec_.n + column);
+      sgemm(rows, columns, std::min(slice_, spec_.k - k), {a_slice, spec_.ta ? spec_.m : spec_.k, spec_.ta},
+            {b_slice, spec_.tb ? spec_.k : spec_.n, spec_.tb}, y_tile, spec_.n, k > 0);
+    }
     apply_epilogue(y_tile, rows, columns, spec_.n, bias == nullptr ? nullptr : bias + column,
                    spec_.activation == Activation::relu);
   }
 
   MatmulSpec spec_;
   bool swap_;
-  std::int64_t tile_rows_, tile_columns_;
+  std::int64_t tile_rows_, tile_columns_, slice_;
 };
 
 class DnnlMatmul final : public Kernel {

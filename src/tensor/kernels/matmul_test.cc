@@ -49,6 +49,7 @@ TEST(Matmul, AgreesWithTheReferenceWhereItIsCutIntoTiles) {
   check({.m = 700, .n = 33, .k = 65, .has_bias = true, .activation = Activation::relu});
   check({.m = 65, .n = 777, .k = 65, .tb = true, .has_bias = true, .activation = Activation::relu});
   check({.m = 600, .n = 550, .k = 20, .ta = true});
+  check({.m = 30, .n = 40, .k = 1000, .ta = true, .has_bias = true});
 }
 
 TEST(Matmul, TakesBf16) {

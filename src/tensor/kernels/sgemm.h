@@ -13,9 +13,10 @@ struct Matrix {
 
 inline Matrix transposed(const float* data, std::int64_t stride) { return {data, stride, true}; }
 
-// y (m, n; rows y_stride apart) = a (m, k) · b (k, n), by oneDNN. The ISA must have been capped (isa.h) and
-// the number of threads adopted (threads.h); inside a parallel loop it runs on the calling thread alone.
+// y (m, n; rows y_stride apart) = a (m, k) · b (k, n), or y + that, by oneDNN. The ISA must have been capped
+// (isa.h) and the number of threads adopted (threads.h); inside a parallel loop it runs on the calling thread
+// alone.
 void sgemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix a, Matrix b, float* y,
-           std::int64_t y_stride);
+           std::int64_t y_stride, bool adds = false);
 
 }  // namespace hocket::kernel
