@@ -105,6 +105,12 @@ void add_layout_cases(std::vector<OperatorCase>& cases) {
   cases.push_back(broadcast_case("columns", "sub", {5}));
   cases.push_back(broadcast_case("rows", "div", {2, 1, 4, 1}));
   cases.push_back(broadcast_case("scalar", "add", {}));
+  cases.push_back(broadcast_case("positions", "mul", {3, 4, 5}));
+  cases.push_back(broadcast_case("some_positions", "sub", {3, 1, 5}));
+  cases.push_back({"image_div_of_positions", [](Scene& s) -> Values {
+                     const Value x = s.add("exp", {pooled(s, {2, 3, 4, 5})});
+                     return {s.add("div", {s.parameter({3, 4, 5}), x})};
+                   }});
   cases.push_back(follower("gelu", "gelu", {}));
   cases.push_back(
       follower("slice", "slice", {{"begin", IntList{0, 1, 0, 1}}, {"step", IntList{1, 1, 2, 2}}}));

@@ -1,7 +1,12 @@
+#include <algorithm>
+
 #include "runtime/lowering.h"
 #include "runtime/stored.h"
+#include "tensor/arena.h"
 #include "tensor/kernels/elementwise.h"
+#include "tensor/kernels/shape.h"
 #include "tensor/reference/elementwise.h"
+#include "tensor/reference/shape.h"
 
 namespace hocket {
 namespace {
@@ -11,6 +16,57 @@ BinarySpec binary_spec(const NodeView& node) {
   const Layout layout = node.out(0).layout;
   return {op, stored_for_broadcast(node.in(0), layout), stored_for_broadcast(node.in(1), layout),
           stored_shape(node.out(0)), node.out_dtype(0)};
+}
+
+// Transposes operand `operand`, an image in plain order, to channels_last in the scratch memory; then runs
+// `inner`.
+class Reordered final : public Kernel {
+ public:
+  Reordered(int operand, const ValueInfo& value, std::unique_ptr<Kernel> transpose,
+            std::unique_ptr<Kernel> inner)
+      : operand_(static_cast<std::size_t>(operand)),
+        bytes_(align_up(static_cast<std::size_t>(value.type.shape.count()) * size_of(value.type.dtype))),
+        transpose_(std::move(transpose)),
+        inner_(std::move(inner)) {}
+
+  void run(Buffers in, Buffers out, std::byte* scratch) const override {
+    std::byte* operands[] = {in[0], in[1]};
+    std::byte* const target[] = {scratch};
+    transpose_->run(in.subspan(operand_, 1), target, scratch + bytes_);
+    operands[operand_] = scratch;
+    inner_->run(operands, out, scratch + bytes_);
+  }
+
+  std::size_t scratch_bytes() const override {
+    return bytes_ + std::max(transpose_->scratch_bytes(), inner_->scratch_bytes());
+  }
+
+ private:
+  std::size_t operand_;
+  std::size_t bytes_;
+  std::unique_ptr<Kernel> transpose_;
+  std::unique_ptr<Kernel> inner_;
+};
+
+template <int operand>
+TransposeSpec reorder_spec(const NodeView& node) {
+  const Shape stored = stored_for_broadcast(node.in(operand), node.out(0).layout);
+  return {{stored[0], stored[3], stored[1], stored[2]}, {0, 2, 3, 1}, node.in_dtype(operand)};
+}
+
+template <Binary op>
+std::unique_ptr<Kernel> lower_binary(const NodeView& node) {
+  const Layout layout = node.out(0).layout;
+  std::unique_ptr<Kernel> kernel = choose<kernel::make_binary, reference::make_binary, binary_spec<op>>(node);
+  if (must_reorder(node.in(0), layout)) {
+    auto transpose = choose<kernel::make_transpose, reference::make_transpose, reorder_spec<0>>(node);
+    return std::make_unique<Reordered>(0, node.in(0), std::move(transpose), std::move(kernel));
+  }
+  if (must_reorder(node.in(1), layout)) {
+    auto transpose = choose<kernel::make_transpose, reference::make_transpose, reorder_spec<1>>(node);
+    return std::make_unique<Reordered>(1, node.in(1), std::move(transpose), std::move(kernel));
+  }
+  return kernel;
 }
 
 template <Unary op>
@@ -44,8 +100,6 @@ CastSpec cast_spec(const NodeView& node) {
   return {node.out_shape(0).count(), node.in_dtype(0), node.out_dtype(0)};
 }
 
-template <Binary op>
-constexpr auto kBinary = choose<kernel::make_binary, reference::make_binary, binary_spec<op>>;
 template <Unary op>
 constexpr auto kUnary = choose<kernel::make_unary, reference::make_unary, unary_spec<op>>;
 template <Unary op>
@@ -55,10 +109,10 @@ constexpr auto kUnaryGrad = choose<kernel::make_unary_grad, reference::make_unar
 
 std::vector<Lowering> elementwise_lowerings() {
   return {
-      {"add", kBinary<Binary::add>},
-      {"sub", kBinary<Binary::sub>},
-      {"mul", kBinary<Binary::mul>},
-      {"div", kBinary<Binary::div>},
+      {"add", lower_binary<Binary::add>},
+      {"sub", lower_binary<Binary::sub>},
+      {"mul", lower_binary<Binary::mul>},
+      {"div", lower_binary<Binary::div>},
       {"relu", kUnary<Unary::relu>},
       {"tanh", kUnary<Unary::tanh>},
       {"sigmoid", kUnary<Unary::sigmoid>},

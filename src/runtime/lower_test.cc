@@ -138,6 +138,27 @@ INSTANTIATE_TEST_SUITE_P(Operators, KernelsOf, testing::ValuesIn(differentiable_
 INSTANTIATE_TEST_SUITE_P(Images, KernelsOf, testing::ValuesIn(image_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Updates, KernelsOf, testing::ValuesIn(update_cases()), name_of_case);
 
+class Bf16KernelsOf : public testing::TestWithParam<OperatorCase> {};
+
+TEST_P(Bf16KernelsOf, FastAgreesWithReferenceInEveryNode) {
+  Differentiated test(GetParam(), DType::f32, Scene::Size::large);
+  choose_layouts(test.scene.graph());
+  use_bf16_products(test.scene.graph());
+  compare_kernels(test.scene.graph(), test.sources);
+}
+
+std::vector<OperatorCase> product_cases() {
+  std::vector<OperatorCase> products;
+  for (const std::vector<OperatorCase>& cases : {differentiable_cases(), image_cases()}) {
+    for (const OperatorCase& test : cases) {
+      if (test.name.starts_with("matmul") || test.name.starts_with("conv2d")) products.push_back(test);
+    }
+  }
+  return products;
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, Bf16KernelsOf, testing::ValuesIn(product_cases()), name_of_case);
+
 class LayoutOf : public testing::TestWithParam<OperatorCase> {};
 
 TEST_P(LayoutOf, ChangesNoGradient) {

@@ -21,15 +21,27 @@ Shape stored_shape(const ValueInfo& value) {
   return Shape(dims);
 }
 
+namespace {
+
+// (1, …, 1, dimensions of the value): four of them.
+Shape as_image(const Shape& shape) {
+  Shape image{1, 1, 1, 1};
+  for (int axis = 0; axis < shape.rank(); ++axis) image[4 - shape.rank() + axis] = shape[axis];
+  return image;
+}
+
+}  // namespace
+
+bool must_reorder(const ValueInfo& value, Layout layout) {
+  if (value.layout == layout) return false;
+  const Shape image = as_image(value.type.shape);
+  return image[1] > 1 && image[2] * image[3] > 1;
+}
+
 Shape stored_for_broadcast(const ValueInfo& value, Layout layout) {
   if (value.layout == layout) return stored_shape(value);
-  IntList dims(value.type.shape.begin(), value.type.shape.end());
-  while (dims.size() < 4) dims.insert(dims.begin(), 1);
-  if (dims[1] > 1 && dims[2] * dims[3] > 1) {
-    throw ConfigError("{} {} spans channels and positions but is not stored as the images it broadcasts to",
-                      value.name, to_string(value.type));
-  }
-  return {dims[0], dims[2], dims[3], dims[1]};
+  const Shape image = as_image(value.type.shape);
+  return {image[0], image[2], image[3], image[1]};
 }
 
 IntList stored_list(const IntList& list, Layout layout) {

@@ -12,9 +12,12 @@ std::vector<int> stored_axes(int rank, Layout layout);
 
 Shape stored_shape(const ValueInfo& value);
 
-// The shape of an operand that broadcasts against images of `layout`, padded with ones to their rank where it
-// must be permuted. Throws ConfigError for an operand that spans channels and positions but is not stored as
-// the images are.
+// True for an operand that spans channels and positions but is not stored as the images that it broadcasts
+// to: a kernel can read it only after transposing (1, C, H, W) to the stored order.
+bool must_reorder(const ValueInfo& value, Layout layout);
+
+// The shape of an operand that broadcasts to images of `layout`, once it is stored as they are: with ones for
+// missing dimensions where it must be permuted.
 Shape stored_for_broadcast(const ValueInfo& value, Layout layout);
 
 // One entry per axis, in the order in which the axes are stored.
