@@ -153,6 +153,7 @@ std::vector<fs::path> CheckpointStore::list() const {
   }
   std::sort(found.begin(), found.end());
   std::vector<fs::path> paths;
+  paths.reserve(found.size());
   for (const auto& [step, name] : found) paths.push_back(directory_ / name);
   return paths;
 }
