@@ -69,6 +69,8 @@ Arguments parse_arguments(const Command& command, std::span<const std::string> t
   for (const Option& option : command.options) declare(app, option);
   try {
     app.parse(std::vector<std::string>(typed.rbegin(), typed.rend()));  // CLI11 takes the last word first.
+  } catch (const CLI::ArgumentMismatch&) {  // Only the last word can miss its value.
+    throw ConfigError("{}: {} needs a value", command.name, typed.back());
   } catch (const CLI::ParseError& error) {
     throw ConfigError("{}: {}", command.name, one_line(error.what()));
   }

@@ -69,7 +69,6 @@ CrossValidation cross_validate(const Settings& settings, const RunFolder& folder
   write_file_atomically(posix_file_system(), folder.config_file(), render_config(settings.effective()));
   CrossValidation all{folder, settings.folds(), {}};
   for (int fold = 1; fold <= all.folds && !stop; ++fold) {
-    progress.restart();
     progress.note(fmt::format("fold {} of {}", fold, all.folds));
     Settings one = settings;
     one.set(*find_key("train.fold"), std::to_string(fold), "--fold", "cross-validation");

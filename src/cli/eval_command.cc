@@ -28,11 +28,16 @@ fs::path chosen_checkpoint(const Arguments& arguments) {
 // The settings of the run that a checkpoint belongs to: RUN/checkpoints/step-N stands two folders below them.
 Settings run_settings(const fs::path& checkpoint, const Arguments& arguments) {
   Settings settings;
+  bool is_known = false;
   const fs::path whole = fs::weakly_canonical(checkpoint);
   for (const fs::path& folder : {checkpoint, whole.parent_path(), whole.parent_path().parent_path()}) {
     if (!fs::exists(folder / "config.toml")) continue;
     settings.read_file(folder / "config.toml");
+    is_known = true;
     break;
+  }
+  if (!is_known && !arguments.has("config") && !arguments.has("set")) {
+    throw ConfigError("eval: no config.toml with {}; name the model and the data by --config or --set", checkpoint.string());
   }
   if (arguments.has("config")) settings.read_file(arguments.text("config"));
   settings.read_assignments(arguments);

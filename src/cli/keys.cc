@@ -31,7 +31,7 @@ std::vector<Key> input_keys() {
        Range{0, 1000}},
       {"train.fold", "I", kInput, "with --folds: the I-th alone", FIELD(fold), Range{1, 1000}, {},
        "all of them, one after the other"},
-      {"train.augment", "LIST", kInput, "vary images: flip,shift=PIXELS,rotate=DEGREES,noise=SD,fade=SHARE of the end",
+      {"train.augment", "LIST", kInput, "vary images: flip,shift=PIXELS,rotate=DEGREES,noise=SD,fade=SHARE",
        FIELD(augment), {}, {}, "none"},
   };
 }
@@ -53,7 +53,7 @@ std::vector<Key> step_keys() {
       {"train.optimizer", "RULE", kStep, "sgd, momentum, nesterov, adagrad, adam or adamw", FIELD(optimizer.rule), {},
        {"sgd", "momentum", "nesterov", "adagrad", "adam", "adamw"}, "by model"},
       {"train.lr", "RATE", kStep, "learning rate", FIELD(learning_rate), kPositive, {}, "the optimizer's own"},
-      {"train.lr_schedule", "S", kStep, "constant, cosine, linear, or step,at=30x60,factor=0.1 (epochs)",
+      {"train.lr_schedule", "S", kStep, "constant, cosine, linear, or step,at=30x60,factor=0.1 in epochs",
        FIELD(lr_schedule)},
       {"train.lr_rule", "RULE", kStep, "linear: the rate grows with the batch, from the base batch on; or none",
        FIELD(lr_rule), {}, {"linear", "none"}},
@@ -65,7 +65,7 @@ std::vector<Key> step_keys() {
        Range{0, 1e6}},
       {"train.clip", "NORM", kStep, "largest norm of the whole gradient; 0 leaves it as it is", FIELD(optimizer.clip),
        Range{0}},
-      {"train.dtype", "TYPE", kStep, "f32, bf16 (products alone) or f64 (slow reference kernels)", FIELD(dtype), {},
+      {"train.dtype", "TYPE", kStep, "f32; bf16 for products alone; or f64, on slow reference kernels", FIELD(dtype), {},
        {"f32", "bf16", "f64"}},
   };
 }

@@ -103,6 +103,11 @@ void Progress::erase() {
   is_drawn_ = false;
 }
 
+void Progress::close() {
+  erase();
+  last_.reset();
+}
+
 std::optional<double> Progress::seconds_left(Clock::time_point now) const {
   const std::int64_t steps = last_->step - first_step_;
   if (steps <= 0) return std::nullopt;

@@ -18,7 +18,7 @@ std::string progress_line(const StepRecord& record, std::optional<double> second
 class Progress {
  public:
   Progress(Terminal terminal, bool is_quiet) : terminal_(terminal), is_quiet_(is_quiet) {}
-  ~Progress() { erase(); }
+  ~Progress() { close(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
@@ -27,7 +27,7 @@ class Progress {
   void update(const StepRecord& record);
   void count_step();  // A step that is not recorded.
   void update(const EvalRecord& record);
-  void restart() { last_.reset(); }  // Before another run.
+  void close();    // Takes the line away and forgets the run: another may follow.
 
  private:
   using Clock = std::chrono::steady_clock;

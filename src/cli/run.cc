@@ -86,6 +86,7 @@ Run execute_run(const Settings& settings, const RunFolder& folder, bool resumes,
   RunRecorder recorder(folder, render_config(settings.effective()), resumes, progress);
   try {
     const TrainResult result = train(options, recorder, stop);
+    progress.close();
     Run run{folder, summarize(options, result, recorder.epoch()), result};
     write_summary(folder.summary_file(), run.summary);
     write_file_atomically(posix_file_system(), folder.trace_file(), recorder.chrome_trace());

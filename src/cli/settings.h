@@ -28,6 +28,8 @@ class Settings {
   // For the trainer, which counts folds from 0.
   TrainOptions train_options() const;
 
+  void require_consistent() const;  // Throws ConfigError where keys contradict each other.
+
   // What config.toml shows: all but the run folder itself.
   std::vector<Setting> effective() const;
 

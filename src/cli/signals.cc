@@ -13,12 +13,14 @@ namespace {
 // A handler can reach nothing but globals.
 std::atomic<bool> stop_requested{false};
 std::atomic<int> first_signal{0};
+std::atomic<bool> has_live_line{false};
 
 void on_signal(int signal) {
   if (stop_requested.exchange(true)) ::_exit(128 + signal);
   first_signal = signal;
-  constexpr std::string_view kNote = "\nhocket: stopping after this step; once more to stop at once\n";
-  static_cast<void>(!::write(STDERR_FILENO, kNote.data(), kNote.size()));
+  std::string_view note = "\nhocket: stopping after this step; once more to stop at once\n";
+  if (!has_live_line) note.remove_prefix(1);
+  static_cast<void>(!::write(STDERR_FILENO, note.data(), note.size()));
 }
 
 void set_handler(int signal, void (*handler)(int)) {
@@ -35,6 +37,7 @@ void ignore_broken_pipes() { set_handler(SIGPIPE, SIG_IGN); }
 StopSignals::StopSignals() {
   stop_requested = false;
   first_signal = 0;
+  has_live_line = ::isatty(STDERR_FILENO) == 1;
   set_handler(SIGINT, on_signal);
   set_handler(SIGTERM, on_signal);
 }

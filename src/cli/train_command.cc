@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 std::string help_of(const Key& key) {
   const std::string fallback = text_of(key, TrainOptions());
-  if (key.placeholder.empty() || fallback.empty()) return key.help;
+  if (key.placeholder.empty() || fallback.empty() || fallback == "0") return key.help;
   return fmt::format("{} ({})", key.help, fallback == "auto" ? key.automatic : fallback);
 }
 
@@ -51,6 +51,7 @@ Settings read_settings(const Arguments& arguments, const fs::path& resumed_confi
   settings.read_environment(environ);
   settings.read_flags(arguments);
   settings.read_assignments(arguments);
+  settings.require_consistent();
   return settings;
 }
 

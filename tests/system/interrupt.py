@@ -1,0 +1,35 @@
+#!/usr/bin/python3 -B
+"""Ctrl-C ends the step, leaves a checkpoint and a summary, and the run goes on from there as if nothing had happened."""
+
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+from support.program import HOCKET, SMALL, rows, train
+
+ARGUMENTS = [*SMALL, "--steps", "3000", "--log-every", "1"]
+
+
+def interrupt(folder, number):
+    process = subprocess.Popen([HOCKET, "train", *ARGUMENTS, "--json", "--out", folder],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not rows(folder):
+        time.sleep(0.005)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, json.loads(out), err
+
+
+code, result, err = interrupt("stopped", signal.SIGINT)
+assert code == 130 and result["status"] == "interrupted", (code, result)
+assert 0 < result["steps"] < 3000 and "--resume stopped" in err, err
+assert json.loads(pathlib.Path("stopped/summary.json").read_text())["status"] == "interrupted"
+assert pathlib.Path(f"stopped/checkpoints/step-{result['steps']:08}/manifest.json").exists()
+
+code, result, err = interrupt("terminated", signal.SIGTERM)
+assert code == 143, code
+
+whole = train(*ARGUMENTS, "--out", "whole")
+assert train("--resume", "stopped")["parameter_hash"] == whole["parameter_hash"]
