@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """PyTorch's side of `hocket bench step --peers`: the same models, shapes and work in a step.
 
-    torch_step.py MODEL THREADS
+    torch_step.py MODEL THREADS [CAPABILITY]
 
 Tries the settings that may make PyTorch faster, keeps the best, and prints a line of JSON that says which. Then it
 reads numbers of steps, one a line, and answers each with the seconds that they took, until its input ends: the process
-stays alive so that its rounds can alternate with another program's.
+stays alive so that its rounds can alternate with another program's. CAPABILITY is that of torch's own kernels, avx2 or
+avx512: neither is always the faster one.
 """
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -33,8 +35,8 @@ def choose_environment():
     wanted = {"OMP_WAIT_POLICY": "PASSIVE"}  # Or OpenMP's threads spin against OpenBLAS' own.
     if has_avx512 and core in OLD_CORES:  # OpenBLAS does not know this processor.
         wanted["OPENBLAS_CORETYPE"] = "SkylakeX"
-    if has_avx512:
-        wanted["ATEN_CPU_CAPABILITY"] = "avx512"  # Torch itself stops at AVX2.
+    if len(sys.argv) > 3:
+        wanted["ATEN_CPU_CAPABILITY"] = sys.argv[3]
     for name, value in wanted.items():
         os.environ.setdefault(name, value)
     return {"blas": f"OpenBLAS ({core})" if core else "not OpenBLAS: slow", **{n: os.environ[n] for n in wanted}}
@@ -232,27 +234,27 @@ class Bench:
         return time.perf_counter() - start
 
 
-def faster(name, settings, candidate):
-    """`settings` with `candidate` if that is faster, judged by alternating rounds."""
+def speed_up(name, settings, candidate):
+    """How much faster the step is with `candidate` than without: the median of alternating rounds."""
     benches = [Bench(name, settings), Bench(name, [*settings, candidate])]
     for bench in benches:
         bench.run(2)
     steps = max(1, round(0.25 / benches[0].run(1)))
     rounds = [[bench.run(steps) for bench in benches] for _ in range(5)]
-    return [*settings, candidate] if sum(b < a for a, b in rounds) >= 3 else settings
+    return statistics.median(without / with_it for without, with_it in rounds)
 
 
 def main():
     name, threads = sys.argv[1], int(sys.argv[2])
     torch.set_num_threads(threads)
-    settings = []
+    settings, tried = [], {}
     for candidate in [*BENCHES[name][4], "foreach"]:
-        settings = faster(name, settings, candidate)
+        tried[candidate] = round(speed_up(name, settings, candidate), 3)
+        if tried[candidate] > 1:
+            settings.append(candidate)
     bench = Bench(name, settings)
     bench.run(3)
-    found = {"torch": torch.__version__, **ENVIRONMENT, "settings": settings, "batch": bench.batch,
-             "parameters": sum(p.numel() for p in bench.model.parameters())}
-    print(json.dumps(found), flush=True)
+    print(json.dumps({"torch": torch.__version__, **ENVIRONMENT, "settings": settings, "speed_ups": tried}), flush=True)
     for line in sys.stdin:
         print(bench.run(int(line)), flush=True)
 

@@ -1,8 +1,10 @@
 #include "cli/bench/peer_process.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +24,7 @@ struct Pipe {
 
 Pipe make_pipe() {
   int ends[2];
-  if (::pipe(ends) != 0) throw Error("cannot make a pipe: {}", std::strerror(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw Error("cannot make a pipe: {}", std::strerror(errno));
   return {ends[0], ends[1]};
 }
 
@@ -35,6 +37,7 @@ void pin_to(const std::vector<int>& processors) {
 
 [[noreturn]] void run_child(const Pipe& input, const Pipe& output, const std::vector<int>& processors,
                             const std::function<void()>& body) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // A child never outlives the measurement.
   ::dup2(input.read_end, STDIN_FILENO);
   ::dup2(output.write_end, STDOUT_FILENO);
   for (const int end : {input.read_end, input.write_end, output.read_end, output.write_end}) ::close(end);

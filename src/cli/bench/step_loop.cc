@@ -90,7 +90,7 @@ StepLoop::StepLoop(const StepSetup& setup)
       optimizer_{.rule = setup.optimizer},
       weight_(DType::f32, {setup.batch}),
       loss_share_(DType::f32, {}) {
-  const std::unique_ptr<Graph> forward = build_model(ModelSpec::parse(setup.name), setup.sample, setup.batch);
+  const std::unique_ptr<Graph> forward = build_model(parse_model(setup.name), setup.sample, setup.batch);
   flops_ = training_flops(*forward);
   program_ = std::make_unique<Program>(*forward, ProgramOptions{.optimizer = optimizer_});
   memory_ = std::make_unique<StepMemory>(program_->layouts());

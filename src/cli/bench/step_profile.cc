@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/error.h"
-#include "cli/bench/statistics.h"
 #include "graph/operator.h"
 
 namespace hocket {
@@ -46,7 +45,8 @@ std::vector<NodeCost> measure(StepLoop& loop, int steps) {
   for (std::size_t i = 0; i < count; ++i) {
     if (seconds[i].empty()) continue;
     const Node& node = loop.graph().nodes()[i];
-    costs.push_back({&node, spread_of(seconds[i]).median, flops_of(loop.graph(), node)});
+    costs.push_back(
+        {&node, *std::min_element(seconds[i].begin(), seconds[i].end()), flops_of(loop.graph(), node)});
   }
   return costs;
 }

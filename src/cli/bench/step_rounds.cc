@@ -13,6 +13,7 @@
 #include "cli/bench/peer_process.h"
 #include "cli/bench/torch_step.h"
 #include "cli/machine.h"
+#include "tensor/kernels/isa.h"
 #include "tensor/kernels/threads.h"
 
 namespace hocket {
@@ -55,27 +56,29 @@ Peer start_hocket(const StepSetup& setup, int threads) {
 }
 
 // The script travels inside the program and reaches Python as an argument.
-void exec_torch(const std::string& python, const std::string& model, int threads) {
+void exec_torch(const std::string& python, const StepSetup& setup, int threads,
+                const std::string& capability) {
   const std::string script(kTorchStep);
   const std::string count = std::to_string(threads);
-  ::execl(python.c_str(), python.c_str(), "-c", script.c_str(), model.c_str(), count.c_str(), nullptr);
+  ::execl(python.c_str(), python.c_str(), "-c", script.c_str(), setup.name.c_str(), count.c_str(),
+          capability.c_str(), nullptr);
   std::cout << nlohmann::json{{"missing", python + ": " + std::strerror(errno)}} << std::endl;
 }
 
+// Torch with one vector set for its own kernels; nothing, and a remark, when it does not start.
 std::optional<Peer> start_torch(const StepSetup& setup, int threads, const std::string& python,
-                                const std::function<void(const std::string&)>& say) {
+                                const std::string& capability, const Remark& say) {
   Peer peer{"torch", "", nullptr, 1, {}};
   peer.process = std::make_unique<PeerProcess>(processors_for(threads),
-                                               [&] { exec_torch(python, setup.name, threads); });
+                                               [&] { exec_torch(python, setup, threads, capability); });
   const std::optional<std::string> answer = peer.process->receive(kTimeoutSeconds);
   const nlohmann::json found = nlohmann::json::parse(answer.value_or(""), nullptr, false);
   if (!found.is_object() || found.contains("missing")) {
-    const std::string reason = found.is_object() ? found["missing"].dump() : "it ended without an answer";
-    say(fmt::format("torch is left out: {}", reason));
+    say("torch is left out: " +
+        (found.is_object() ? found["missing"].get<std::string>() : "it does not start"));
     return std::nullopt;
   }
   peer.settings = *answer;
-  say(fmt::format("torch chose {}", *answer));
   return peer;
 }
 
@@ -84,6 +87,26 @@ void calibrate(Peer& peer, double round_seconds) {
   ask(*peer.process, 2);
   const double step_seconds = std::max(ask(*peer.process, 2) / 2, 1e-9);
   peer.steps = static_cast<int>(std::clamp(std::round(round_seconds / step_seconds), 1.0, 1e6));
+}
+
+// Torch with the vector set that is faster here, judged by alternating rounds.
+std::optional<Peer> start_best_torch(const StepSetup& setup, int threads, const std::string& python,
+                                     const Remark& say) {
+  constexpr int kRounds = 5;
+  constexpr double kRoundSeconds = 0.3;
+  std::optional<Peer> narrow = start_torch(setup, threads, python, "avx2", say);
+  if (!narrow || kernel::cpu_report().vectors != "avx512") return narrow;
+  std::optional<Peer> wide = start_torch(setup, threads, python, "avx512", say);
+  if (!wide) return narrow;
+  calibrate(*narrow, kRoundSeconds);
+  wide->steps = narrow->steps;
+  ask(*wide->process, 2);
+  std::vector<double> ratios;
+  for (int round = 0; round < kRounds; ++round) {
+    const double seconds = ask(*narrow->process, narrow->steps);
+    ratios.push_back(seconds / ask(*wide->process, wide->steps));
+  }
+  return spread_of(ratios).median > 1 ? std::move(wide) : std::move(narrow);
 }
 
 void run_rounds(std::vector<Peer>& peers, PeerProcess& peak, const StepSetup& setup, int rounds,
@@ -114,20 +137,23 @@ StepRow row_of(const Peer& peer, const StepSetup& setup, int threads, double flo
 }  // namespace
 
 std::vector<StepRow> measure_step(const StepSetup& setup, int threads, const StepBenchOptions& options,
-                                  const std::function<void(const std::string&)>& say) {
+                                  const Remark& say) {
   std::vector<Peer> peers;
   peers.push_back(start_hocket(setup, threads));
   if (options.peers) {
-    if (std::optional<Peer> torch = start_torch(setup, threads, options.python, say))
+    if (std::optional<Peer> torch = start_best_torch(setup, threads, options.python, say)) {
+      say("torch chose " + torch->settings);
       peers.push_back(std::move(*torch));
+    }
   }
-  PeerProcess peak(processors_for(threads),
-                   [&] { serve_steps([&](int) { return measure_peak_flops(threads); }); });
+  PeerProcess peak(processors_for(threads), [&] {
+    serve_steps([&](int) { return std::max(measure_peak_flops(threads), measure_product_flops(threads)); });
+  });
   for (Peer& peer : peers) calibrate(peer, options.seconds / options.rounds);
 
   double peak_flops = 0;
   run_rounds(peers, peak, setup, options.rounds, peak_flops);
-  const double flops = training_flops(*build_model(ModelSpec::parse(setup.name), setup.sample, setup.batch));
+  const double flops = training_flops(*build_model(parse_model(setup.name), setup.sample, setup.batch));
   std::vector<StepRow> rows;
   for (const Peer& peer : peers) rows.push_back(row_of(peer, setup, threads, flops, peak_flops));
   return rows;

@@ -31,10 +31,12 @@ struct StepRow {
   std::string settings;         // What the peer chose, as it says it.
 };
 
+using Remark = std::function<void(const std::string&)>;
+
 // Measures one model with one number of threads. The peers' rounds alternate, each peer in a process of its
 // own, pinned alike. The first row is ours. `say` receives remarks, such as a peer that is missing.
 std::vector<StepRow> measure_step(const StepSetup& setup, int threads, const StepBenchOptions& options,
-                                  const std::function<void(const std::string&)>& say);
+                                  const Remark& say);
 
 // Ours over the peer's, round by round.
 Spread paired_ratio(const StepRow& ours, const StepRow& theirs);
