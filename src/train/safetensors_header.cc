@@ -43,14 +43,10 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
   bool start_object(std::size_t) override {
     switch (place_) {
-      case Place::start:
-        return go(Place::tensors);
-      case Place::tensor:
-        return go(Place::tensor_fields);
-      case Place::metadata:
-        return go(Place::metadata_fields);
-      default:
-        refuse("an object");
+      case Place::start: return go(Place::tensors);
+      case Place::tensor: return go(Place::tensor_fields);
+      case Place::metadata: return go(Place::metadata_fields);
+      default: refuse("an object");
     }
   }
 
@@ -103,13 +99,9 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
   bool end_object() override {
     switch (place_) {
-      case Place::tensors:
-        return go(Place::end);
-      case Place::metadata_fields:
-        return go(Place::tensors);
-      default:
-        finish_tensor();
-        return go(Place::tensors);
+      case Place::tensors: return go(Place::end);
+      case Place::metadata_fields: return go(Place::tensors);
+      default: finish_tensor(); return go(Place::tensors);
     }
   }
 
@@ -152,21 +144,15 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
   [[noreturn]] void refuse(std::string_view found) const {
     switch (place_) {
-      case Place::start:
-        fail("the header is {}; expected a JSON object", found);
-      case Place::metadata:
-        fail("__metadata__ is {}; expected an object of strings", found);
-      case Place::metadata_value:
-        fail("__metadata__ has {} as a value; expected a string", found);
-      case Place::tensor:
-        fail("tensor {} is {}; expected an object", tensor_name(), found);
-      case Place::dtype:
-        fail("tensor {} has {} as dtype; expected a string", tensor_name(), found);
+      case Place::start: fail("the header is {}; expected a JSON object", found);
+      case Place::metadata: fail("__metadata__ is {}; expected an object of strings", found);
+      case Place::metadata_value: fail("__metadata__ has {} as a value; expected a string", found);
+      case Place::tensor: fail("tensor {} is {}; expected an object", tensor_name(), found);
+      case Place::dtype: fail("tensor {} has {} as dtype; expected a string", tensor_name(), found);
       case Place::shape:
       case Place::shape_items:
         fail("tensor {} has {} in its shape; expected whole numbers", tensor_name(), found);
-      default:
-        fail("tensor {} has {} in data_offsets; expected two whole numbers", tensor_name(), found);
+      default: fail("tensor {} has {} in data_offsets; expected two whole numbers", tensor_name(), found);
     }
   }
 
