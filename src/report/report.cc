@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <set>
+#include <vector>
 
 #include "base/error.h"
 #include "report/chart_js.h"
@@ -205,11 +205,13 @@ std::string seconds_chart(std::span<const RunData> runs) {
 }
 
 std::string timeline(std::span<const RunData> runs) {
-  std::set<std::string> kinds;
+  std::vector<std::string> kinds;  // In order of first use.
   std::uint64_t dropped = 0;
   bool has_spans = false;
   for (const RunData& run : runs) {
-    for (const TraceName& name : run.trace.names) kinds.insert(name.kind);
+    for (const TraceName& name : run.trace.names) {
+      if (std::find(kinds.begin(), kinds.end(), name.kind) == kinds.end()) kinds.push_back(name.kind);
+    }
     dropped += run.trace.dropped;
     has_spans = has_spans || !run.trace.spans.empty();
   }

@@ -103,9 +103,16 @@ const report = (() => {
   const logText = (value) => ("125".includes(value.toExponential()[0]) && /^\d(e|$)/.test(value.toExponential()) ? short(value) : "");
   const percent = (value) => `${+(100 * value).toFixed(2)} %`;
 
+  // A share lies between 0 and 1, also where there is only one point to see.
+  function shareRange(lines) {
+    const values = lines.flatMap((each) => each.source.map((row) => row[3])).filter((value) => value !== null);
+    return { suggestedMin: Math.max(0, Math.min(...values) - 0.05), suggestedMax: Math.min(1, Math.max(...values) + 0.05) };
+  }
+
   function lineOptions(canvas, lines) {
     const text = canvas.dataset.unit === "%" ? percent : short;
     const isLog = canvas.dataset.scale === "logarithmic";
+    const listed = lines.filter((each) => each.label !== "" && !each.unlisted);
     const scale = { grid: { color: css("--grid"), borderColor: css("--line") }, ticks: { color: css("--soft"), maxTicksLimit: 8 } };
     return {
       animation: false, maintainAspectRatio: false, parsing: false,
@@ -115,11 +122,12 @@ const report = (() => {
         y: {
           ...scale, type: isLog ? "logarithmic" : "linear", beginAtZero: "zero" in canvas.dataset,
           ticks: { ...scale.ticks, callback: isLog ? logText : text },
+          ...(canvas.dataset.unit === "%" ? shareRange(lines) : {}),
         },
       },
       plugins: {
         legend: {
-          display: lines.filter((each) => each.label !== "" && !each.unlisted).length > 1,
+          display: listed.length > 1 || (listed.length === 1 && listed[0].label !== "train"),
           labels: {
             color: css("--ink"), boxWidth: 18, boxHeight: 2,
             filter: (item, chart) => item.text !== "" && !chart.datasets[item.datasetIndex].unlisted,

@@ -28,6 +28,7 @@
 
   function duration(us) {
     const size = Math.abs(us);
+    if (size === 0) return "0";
     if (size >= 1e6) return `${+(us / 1e6).toPrecision(5)} s`;
     if (size >= 1e3) return `${+(us / 1e3).toPrecision(4)} ms`;
     return `${+us.toPrecision(4)} µs`;
