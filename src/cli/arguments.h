@@ -9,19 +9,22 @@
 
 namespace hocket {
 
-// What a user typed after the name of a command. Immutable once parsed; a value type. Values that are not what was
-// asked for throw ConfigError with the option's name.
+// What a user typed after the name of a command. Immutable once parsed; a value type. Values that are not
+// what was asked for throw ConfigError with the option's name.
 class Arguments {
  public:
   bool has(std::string_view flag) const { return options_.find(flag) != options_.end(); }
   std::string text(std::string_view flag, std::string_view fallback = {}) const;  // The last one given.
   std::vector<std::string> all(std::string_view flag) const;
-  std::int64_t integer(std::string_view flag, std::int64_t fallback, std::int64_t low, std::int64_t high) const;
+  std::int64_t integer(std::string_view flag, std::int64_t fallback, std::int64_t low,
+                       std::int64_t high) const;
   double real(std::string_view flag, double fallback, double low, double high) const;
 
   const std::vector<std::string>& words() const { return words_; }  // What belongs to no option.
 
-  void add(std::string flag, std::vector<std::string> values) { options_[std::move(flag)] = std::move(values); }
+  void add(std::string flag, std::vector<std::string> values) {
+    options_[std::move(flag)] = std::move(values);
+  }
   void add_word(std::string word) { words_.push_back(std::move(word)); }
 
  private:

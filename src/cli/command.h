@@ -25,7 +25,7 @@ struct Command {
   std::vector<std::string> usages;  // What follows "hocket NAME".
   std::vector<Option> options;
   std::vector<std::string> examples;
-  std::size_t max_words = 0;  // How many words may follow that belong to no option.
+  std::size_t max_words = 0;                         // How many words may follow that belong to no option.
   int (*run)(const Arguments& arguments) = nullptr;  // Returns an ExitCode; throws Error.
 };
 

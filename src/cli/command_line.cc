@@ -41,14 +41,16 @@ Arguments read_back(const CLI::App& app, const Command& command) {
     const CLI::Option* declared = app.get_option("--" + option.flag);
     if (declared->count() == 0) continue;
     for (const std::string& value : declared->results()) {
-      if (value.starts_with("--")) throw ConfigError("{}: --{} needs a value, found {}", command.name, option.flag, value);
+      if (value.starts_with("--"))
+        throw ConfigError("{}: --{} needs a value, found {}", command.name, option.flag, value);
     }
     arguments.add(option.flag, declared->results());
   }
   for (const std::string& word : app.remaining()) {
     if (word.size() > 1 && word[0] == '-') refuse_option(command, word);
     if (arguments.words().size() == command.max_words) {
-      throw ConfigError("{}: unexpected '{}'; hocket {} --help shows the usage", command.name, word, command.name);
+      throw ConfigError("{}: unexpected '{}'; hocket {} --help shows the usage", command.name, word,
+                        command.name);
     }
     arguments.add_word(word);
   }
@@ -58,7 +60,8 @@ Arguments read_back(const CLI::App& app, const Command& command) {
 }  // namespace
 
 Arguments parse_arguments(const Command& command, std::span<const std::string> typed) {
-  if (std::any_of(typed.begin(), typed.end(), [](const auto& word) { return word == "--help" || word == "-h"; })) {
+  if (std::any_of(typed.begin(), typed.end(),
+                  [](const auto& word) { return word == "--help" || word == "-h"; })) {
     Arguments arguments;
     arguments.add("help", {});
     return arguments;

@@ -60,12 +60,10 @@ int CrossValidation::exit_code(int when_interrupted) const {
   return code;
 }
 
-bool is_cross_validation(const Settings& settings) {
-  return settings.folds() > 0 && settings.fold() == 0;
-}
+bool is_cross_validation(const Settings& settings) { return settings.folds() > 0 && settings.fold() == 0; }
 
-CrossValidation cross_validate(const Settings& settings, const RunFolder& folder, bool resumes, Progress& progress,
-                               const std::atomic<bool>& stop) {
+CrossValidation cross_validate(const Settings& settings, const RunFolder& folder, bool resumes,
+                               Progress& progress, const std::atomic<bool>& stop) {
   write_file_atomically(posix_file_system(), folder.config_file(), render_config(settings.effective()));
   CrossValidation all{folder, settings.folds(), {}};
   for (int fold = 1; fold <= all.folds && !stop; ++fold) {
@@ -80,15 +78,18 @@ CrossValidation cross_validate(const Settings& settings, const RunFolder& folder
 }
 
 std::string describe(const CrossValidation& all) {
-  std::string text = fmt::format("{:<8}{:>15}{:>12}  {}\n", "fold", "test accuracy", "test loss", "parameter hash");
+  std::string text =
+      fmt::format("{:<8}{:>15}{:>12}  {}\n", "fold", "test accuracy", "test loss", "parameter hash");
   for (std::size_t i = 0; i < all.runs.size(); ++i) {
     const Summary& summary = all.runs[i].summary;
-    text += fmt::format("{:<8}{:>15}{:>12}  {}\n", i + 1, summary.test_accuracy ? percent_text(*summary.test_accuracy) : "-",
-                        summary.test_loss ? fmt::format("{:.4f}", *summary.test_loss) : "-", summary.parameter_hash);
+    text += fmt::format(
+        "{:<8}{:>15}{:>12}  {}\n", i + 1, summary.test_accuracy ? percent_text(*summary.test_accuracy) : "-",
+        summary.test_loss ? fmt::format("{:.4f}", *summary.test_loss) : "-", summary.parameter_hash);
   }
   if (const auto accuracies = values_of(all, &Summary::test_accuracy); !accuracies.empty()) {
     const Spread spread = spread_of(accuracies);
-    text += fmt::format("test accuracy  {} ± {}\n", percent_text(spread.mean), percent_text(spread.deviation));
+    text +=
+        fmt::format("test accuracy  {} ± {}\n", percent_text(spread.mean), percent_text(spread.deviation));
   }
   if (const auto losses = values_of(all, &Summary::test_loss); !losses.empty()) {
     const Spread spread = spread_of(losses);

@@ -31,8 +31,10 @@ int list_kinds(const Arguments& arguments) {
   std::string text;
   for (const DataKind& kind : data_kinds()) {
     text += fmt::format("{:<18} {}\n", kind.usage, kind.what);
-    if (!kind.options.empty()) text += fmt::format("{:<18}   options: {}\n", "", fmt::join(kind.options, ", "));
-    json.push_back({{"name", kind.name}, {"usage", kind.usage}, {"what", kind.what}, {"options", kind.options}});
+    if (!kind.options.empty())
+      text += fmt::format("{:<18}   options: {}\n", "", fmt::join(kind.options, ", "));
+    json.push_back(
+        {{"name", kind.name}, {"usage", kind.usage}, {"what", kind.what}, {"options", kind.options}});
   }
   write_output(arguments.has("json") ? json.dump(2) + '\n' : text);
   return kDone;
@@ -40,7 +42,8 @@ int list_kinds(const Arguments& arguments) {
 
 Json to_json(const DataDescription& description) {
   const DataInfo& info = description.info;
-  Json json{{"samples", info.size}, {"task", name_of(info.task)}, {"classes", info.classes}, {"bytes", info.bytes}};
+  Json json{
+      {"samples", info.size}, {"task", name_of(info.task)}, {"classes", info.classes}, {"bytes", info.bytes}};
   for (const Field& field : info.fields) {
     json["fields"].push_back(
         {{"name", field.name}, {"dtype", name_of(field.dtype)}, {"shape", hocket::to_string(field.shape)}});
@@ -89,7 +92,8 @@ int convert_data(const DataParts& parts, const Arguments& arguments) {
   }
   Json json;
   json["files"] = Json::array();
-  for (const auto& path : convert(parts, arguments.text("to"), arguments.text("out"))) json["files"].push_back(path.string());
+  for (const auto& path : convert(parts, arguments.text("to"), arguments.text("out")))
+    json["files"].push_back(path.string());
   if (arguments.has("json")) {
     write_output(json.dump(2) + '\n');
   } else {
@@ -104,7 +108,8 @@ int run_data(const Arguments& arguments) {
   constexpr std::string_view kActions[] = {"describe", "check", "convert"};
   if (std::find(std::begin(kActions), std::end(kActions), words[0]) == std::end(kActions)) {
     const std::string hint = did_you_mean(words[0], kActions);
-    throw ConfigError("data: unknown action {}{}", words[0], hint.empty() ? "; expected describe, check or convert" : hint);
+    throw ConfigError("data: unknown action {}{}", words[0],
+                      hint.empty() ? "; expected describe, check or convert" : hint);
   }
   if (words.size() < 2) throw ConfigError("data {}: which data? hocket data lists the kinds", words[0]);
   const DataParts parts = open_dataset({words[1], arguments.text("test-data")});

@@ -39,27 +39,35 @@ Finding look_at_processor(const Machine& machine) {
 Finding look_at_bf16() {
   const kernel::IsaReport isa = kernel::cpu_report();
   const bool is_slow = !isa.bf16_note.empty();
-  return {"bf16", is_slow ? Verdict::note : Verdict::good, is_slow ? "correct but slow: " + isa.bf16_note : "fast, by AMX",
+  return {"bf16", is_slow ? Verdict::note : Verdict::good,
+          is_slow ? "correct but slow: " + isa.bf16_note : "fast, by AMX",
           Json{{"has_bf16", isa.has_bf16}, {"has_amx", isa.has_amx}, {"amx_is_broken", isa.amx_is_broken}}};
 }
 
 Finding look_at_cores(const Machine& machine) {
   Json figures{{"cores", machine.cores}, {"limit", nullptr}};
   if (machine.cpu_limit) figures["limit"] = *machine.cpu_limit;
-  const std::string threads = fmt::format("{} usable; hocket train takes --threads {}", machine.cores, machine.cores);
-  if (!machine.cpu_limit || *machine.cpu_limit >= machine.cores) return {"cores", Verdict::good, threads, figures};
+  const std::string threads =
+      fmt::format("{} usable; hocket train takes --threads {}", machine.cores, machine.cores);
+  if (!machine.cpu_limit || *machine.cpu_limit >= machine.cores)
+    return {"cores", Verdict::good, threads, figures};
   return {"cores", Verdict::note,
-          fmt::format("{}, but the control group allows {:.3g}: set --threads to that", threads, *machine.cpu_limit), figures};
+          fmt::format("{}, but the control group allows {:.3g}: set --threads to that", threads,
+                      *machine.cpu_limit),
+          figures};
 }
 
 Finding look_at_memory(const Machine& machine) {
   constexpr std::int64_t kLeast = 256 << 20;
   std::string text = fmt::format("{}, {} available", bytes_text(static_cast<double>(machine.memory_bytes)),
                                  bytes_text(static_cast<double>(machine.available_bytes)));
-  Json figures{{"bytes", machine.memory_bytes}, {"available_bytes", machine.available_bytes}, {"limit_bytes", nullptr}};
+  Json figures{{"bytes", machine.memory_bytes},
+               {"available_bytes", machine.available_bytes},
+               {"limit_bytes", nullptr}};
   if (machine.memory_limit_bytes) {
     figures["limit_bytes"] = *machine.memory_limit_bytes;
-    text += fmt::format(", limited to {} by the control group", bytes_text(static_cast<double>(*machine.memory_limit_bytes)));
+    text += fmt::format(", limited to {} by the control group",
+                        bytes_text(static_cast<double>(*machine.memory_limit_bytes)));
   }
   return {"memory", machine.available_bytes < kLeast ? Verdict::bad : Verdict::good, text, figures};
 }
@@ -69,9 +77,13 @@ Finding look_at_speed(int threads) {
   const double product = measure_product_flops(threads);
   const double copy = measure_copy_bandwidth(threads);
   return {"speed", Verdict::good,
-          fmt::format("{}/s f32 at most, {}/s in a matrix product ({:.0f} %), {}/s of memory, on {} thread{}", flops_text(peak),
-                      flops_text(product), 100 * product / peak, bytes_text(copy), threads, threads == 1 ? "" : "s"),
-          Json{{"threads", threads}, {"peak_flops", peak}, {"product_flops", product}, {"copy_bytes_per_second", copy}}};
+          fmt::format("{}/s f32 at most, {}/s in a matrix product ({:.0f} %), {}/s of memory, on {} thread{}",
+                      flops_text(peak), flops_text(product), 100 * product / peak, bytes_text(copy), threads,
+                      threads == 1 ? "" : "s"),
+          Json{{"threads", threads},
+               {"peak_flops", peak},
+               {"product_flops", product},
+               {"copy_bytes_per_second", copy}}};
 }
 
 Finding look_at_disk(const fs::path& folder) {
@@ -79,8 +91,8 @@ Finding look_at_disk(const fs::path& folder) {
   try {
     const Disk disk = inspect_disk(folder);
     return {"disk", disk.free_bytes < kLeast ? Verdict::bad : Verdict::good,
-            fmt::format("{} free in {}, written at {}/s", bytes_text(static_cast<double>(disk.free_bytes)), folder.string(),
-                        bytes_text(disk.write_bytes_per_second)),
+            fmt::format("{} free in {}, written at {}/s", bytes_text(static_cast<double>(disk.free_bytes)),
+                        folder.string(), bytes_text(disk.write_bytes_per_second)),
             Json{{"folder", folder.string()},
                  {"free_bytes", disk.free_bytes},
                  {"write_bytes_per_second", disk.write_bytes_per_second}}};
@@ -102,7 +114,8 @@ Finding look_at_data() {
 
 Finding look_at_clock(const Machine& machine) {
   return {"clock", machine.clock_is_synchronized ? Verdict::good : Verdict::note,
-          fmt::format("{}, resolution {:.0f} ns", machine.clock_is_synchronized ? "synchronized" : "not synchronized with others",
+          fmt::format("{}, resolution {:.0f} ns",
+                      machine.clock_is_synchronized ? "synchronized" : "not synchronized with others",
                       1e9 * machine.clock_resolution_seconds),
           Json{{"is_synchronized", machine.clock_is_synchronized},
                {"resolution_seconds", machine.clock_resolution_seconds}}};
@@ -116,9 +129,14 @@ fs::path existing_folder(fs::path folder) {
 int run_doctor(const Arguments& arguments) {
   const Machine machine = inspect_machine();
   const Finding findings[] = {
-      look_at_processor(machine),  look_at_bf16(), look_at_cores(machine),
-      look_at_memory(machine),     look_at_speed(machine.cores),
-      look_at_disk(existing_folder(arguments.text("out", "runs"))), look_at_data(), look_at_clock(machine),
+      look_at_processor(machine),
+      look_at_bf16(),
+      look_at_cores(machine),
+      look_at_memory(machine),
+      look_at_speed(machine.cores),
+      look_at_disk(existing_folder(arguments.text("out", "runs"))),
+      look_at_data(),
+      look_at_clock(machine),
   };
   Json json;
   std::string text;

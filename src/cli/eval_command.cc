@@ -37,7 +37,8 @@ Settings run_settings(const fs::path& checkpoint, const Arguments& arguments) {
     break;
   }
   if (!is_known && !arguments.has("config") && !arguments.has("set")) {
-    throw ConfigError("eval: no config.toml with {}; name the model and the data by --config or --set", checkpoint.string());
+    throw ConfigError("eval: no config.toml with {}; name the model and the data by --config or --set",
+                      checkpoint.string());
   }
   if (arguments.has("config")) settings.read_file(arguments.text("config"));
   settings.read_assignments(arguments);
@@ -74,9 +75,12 @@ int run_eval(const Arguments& arguments) {
     write_output(json.dump(2) + '\n');
     return kDone;
   }
-  if (evaluation.accuracy) write_output(fmt::format("test accuracy  {}\n", percent_text(*evaluation.accuracy)));
-  write_output(fmt::format("test loss      {:.4f}\nsamples        {}\n", evaluation.loss, count_text(evaluation.samples)));
-  if (!options.predictions.empty()) write_output(fmt::format("predictions    {}\n", options.predictions.string()));
+  if (evaluation.accuracy)
+    write_output(fmt::format("test accuracy  {}\n", percent_text(*evaluation.accuracy)));
+  write_output(fmt::format("test loss      {:.4f}\nsamples        {}\n", evaluation.loss,
+                           count_text(evaluation.samples)));
+  if (!options.predictions.empty())
+    write_output(fmt::format("predictions    {}\n", options.predictions.string()));
   return kDone;
 }
 
@@ -97,7 +101,8 @@ Command eval_command() {
   };
   for (Option& option : settings_options()) command.options.push_back(std::move(option));
   for (Option& option : output_options()) command.options.push_back(std::move(option));
-  command.examples = {"hocket eval --run runs/demo", "hocket eval --run runs/demo --predict predictions.txt --json"};
+  command.examples = {"hocket eval --run runs/demo",
+                      "hocket eval --run runs/demo --predict predictions.txt --json"};
   command.max_words = 1;
   command.run = run_eval;
   return command;

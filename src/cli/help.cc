@@ -14,7 +14,8 @@ constexpr std::size_t kWidth = 100;
 
 std::string left_column(const Option& option) {
   if (option.takes == Option::Takes::nothing) return "--" + option.flag;
-  const std::string value = option.takes == Option::Takes::optional_value ? "[" + option.value + "]" : option.value;
+  const std::string value =
+      option.takes == Option::Takes::optional_value ? "[" + option.value + "]" : option.value;
   return fmt::format("--{} {}", option.flag, value);
 }
 
@@ -55,7 +56,8 @@ std::string examples_text(const std::vector<std::string>& examples) {
 }  // namespace
 
 std::string program_help(std::span<const Command> commands) {
-  std::string text = fmt::format("hocket {}: trains one model with many workers\n\nusage: hocket COMMAND [options]\n\n", kVersion);
+  std::string text = fmt::format(
+      "hocket {}: trains one model with many workers\n\nusage: hocket COMMAND [options]\n\n", kVersion);
   std::vector<std::string> examples;
   for (const Command& command : commands) {
     text += fmt::format("  {:<8} {}\n", command.name, command.summary);

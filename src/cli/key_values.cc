@@ -12,7 +12,8 @@ namespace {
 
 std::string describe(const Range& range, std::string_view kind) {
   if (range.without_low) return fmt::format("a {} above {}", kind, range.low);
-  if (range.high == std::numeric_limits<double>::infinity()) return fmt::format("a {} from {} on", kind, range.low);
+  if (range.high == std::numeric_limits<double>::infinity())
+    return fmt::format("a {} from {} on", kind, range.low);
   return fmt::format("a {} from {} to {}", kind, range.low, range.high);
 }
 
@@ -36,7 +37,8 @@ struct Read {
   }
 
   void operator()(std::string* field) const {
-    if (!key.choices.empty() && std::find(key.choices.begin(), key.choices.end(), value) == key.choices.end()) {
+    if (!key.choices.empty() &&
+        std::find(key.choices.begin(), key.choices.end(), value) == key.choices.end()) {
       refuse(fmt::format("{}", fmt::join(key.choices, ", ")), did_you_mean(value, key.choices));
     }
     if (value.empty() && key.automatic.empty()) refuse("a name");

@@ -22,8 +22,8 @@ struct Range {
   bool without_low = false;  // Only above `low`.
 };
 
-// One setting of a run. This one description makes its flag, its key in configuration files, its environment variable, its
-// line in the help and its line in a run's config.toml.
+// One setting of a run. This one description makes its flag, its key in configuration files, its environment
+// variable, its line in the help and its line in a run's config.toml.
 struct Key {
   std::string name;         // In configuration files: "train.lr_schedule".
   std::string placeholder;  // What the help writes for its value.
@@ -42,7 +42,8 @@ struct Key {
 std::span<const Key> all_keys();
 const Key* find_key(std::string_view name);
 
-// Sets the key's field of `options` from text. Throws ConfigError, beginning with `where`, when it is not such a value.
+// Sets the key's field of `options` from text. Throws ConfigError, beginning with `where`, when it is not
+// such a value.
 void assign(const Key& key, std::string_view value, TrainOptions& options, std::string_view where);
 
 // The key's value in `options`, as assign() would read it back.

@@ -28,7 +28,9 @@ TEST(Keys, NamesFlagsAndFieldsAreDistinct) {
     EXPECT_TRUE(names.insert(key.name).second) << key.name;
     EXPECT_TRUE(flags.insert(key.flag()).second) << key.name;
     const KeyField field = key.field(options);
-    EXPECT_TRUE(fields.insert(std::visit([](auto* at) { return static_cast<const void*>(at); }, field)).second) << key.name;
+    EXPECT_TRUE(
+        fields.insert(std::visit([](auto* at) { return static_cast<const void*>(at); }, field)).second)
+        << key.name;
   }
 }
 
@@ -54,8 +56,10 @@ TEST(Keys, ValuesOutOfRangeAreRefusedWithWhatWasExpected) {
             "train.batch: expected a whole number from 1 on, found '99999999999999999999'");
   EXPECT_EQ(refusal("train.seed", "-1"), "train.seed: expected a whole number from 0 on, found '-1'");
   EXPECT_EQ(refusal("train.validation", "2"), "train.validation: expected a number from 0 to 0.9, found '2'");
-  EXPECT_EQ(refusal("train.dtype", "f23"), "train.dtype: expected f32, bf16, f64, found 'f23'; did you mean f32?");
-  EXPECT_EQ(refusal("train.gradient_norms", "yes"), "train.gradient_norms: expected true or false, found 'yes'");
+  EXPECT_EQ(refusal("train.dtype", "f23"),
+            "train.dtype: expected f32, bf16, f64, found 'f23'; did you mean f32?");
+  EXPECT_EQ(refusal("train.gradient_norms", "yes"),
+            "train.gradient_norms: expected true or false, found 'yes'");
   EXPECT_EQ(refusal("train.model", ""), "train.model: expected a name, found ''");
 }
 

@@ -69,7 +69,8 @@ Machine inspect_machine() {
   machine.clock_is_synchronized = ::adjtimex(&state) != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
   timespec resolution{};
   ::clock_getres(CLOCK_MONOTONIC, &resolution);
-  machine.clock_resolution_seconds = static_cast<double>(resolution.tv_sec) + 1e-9 * static_cast<double>(resolution.tv_nsec);
+  machine.clock_resolution_seconds =
+      static_cast<double>(resolution.tv_sec) + 1e-9 * static_cast<double>(resolution.tv_nsec);
   return machine;
 }
 

@@ -31,8 +31,8 @@ struct Disk {
 Disk inspect_disk(const std::filesystem::path& folder);
 
 // Rates with `threads` threads at once; each takes a fraction of a second.
-double measure_peak_flops(int threads);          // Of f32 multiply-adds in registers.
-double measure_product_flops(int threads);       // Of an f32 matrix product, 1024 each way.
-double measure_copy_bandwidth(int threads);      // Bytes read plus bytes written, a second.
+double measure_peak_flops(int threads);      // Of f32 multiply-adds in registers.
+double measure_product_flops(int threads);   // Of an f32 matrix product, 1024 each way.
+double measure_copy_bandwidth(int threads);  // Bytes read plus bytes written, a second.
 
 }  // namespace hocket

@@ -20,7 +20,9 @@ std::int64_t parameters_of(const Graph& graph, const Node& node) {
 std::vector<LayerDescription> layers_of(const Graph& graph) {
   std::vector<LayerDescription> layers;
   for (const Node& node : graph.nodes()) {
-    layers.push_back({node.name, std::string(node.op->name()), to_string(graph.value(node.outputs.front()).type),
+    const bool has_output = !node.outputs.empty();  // Else it updates running statistics.
+    layers.push_back({node.name, std::string(node.op->name()),
+                      has_output ? to_string(graph.value(node.outputs.front()).type) : "",
                       parameters_of(graph, node)});
   }
   return layers;

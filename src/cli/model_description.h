@@ -34,8 +34,8 @@ struct ModelDescription {
   }
 };
 
-// Plans a training step of the model and allocates nothing of what it would need. Throws ConfigError when the graph cannot
-// be differentiated.
+// Plans a training step of the model and allocates nothing of what it would need. Throws ConfigError when the
+// graph cannot be differentiated.
 ModelDescription describe_model(const Graph& forward, const OptimizerSpec& optimizer, std::int64_t batch);
 
 }  // namespace hocket

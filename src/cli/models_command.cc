@@ -20,7 +20,8 @@ using Json = nlohmann::ordered_json;
 
 std::string defaults_text(const ModelInfo& model) {
   std::string text;
-  for (const auto& [key, value] : model.defaults) text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
+  for (const auto& [key, value] : model.defaults)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
   return text;
 }
 
@@ -43,8 +44,8 @@ std::string usual_data(const Spec& model) {
   };
   constexpr std::string_view kLargeDepths[] = {"18", "34", "50", "101", "152"};
   const auto large = [&](const auto& option) {
-    return option.first == "depth" &&
-           std::find(std::begin(kLargeDepths), std::end(kLargeDepths), option.second) != std::end(kLargeDepths);
+    return option.first == "depth" && std::find(std::begin(kLargeDepths), std::end(kLargeDepths),
+                                                option.second) != std::end(kLargeDepths);
   };
   if (is_one_of({"mlp", "lenet"})) return "synthetic:mnist,samples=10";
   if (model.name == "alexnet") return "synthetic:imagenet,samples=10";
@@ -63,94 +64,119 @@ std::string data_for(const Spec& model, const Arguments& arguments) {
     return arguments.text("data");
   }
   if (!arguments.has("input")) return usual_data(model);
-  return fmt::format("synthetic:{}:{},samples=10", arguments.text("input"), arguments.integer("classes", 10, 2, 1 << 24));
+  return fmt::format("synthetic:{}:{},samples=10", arguments.text("input"),
+                     arguments.integer("classes", 10, 2, 1 << 24));
 }
 
-std::unique_ptr<Graph> model_graph(const Spec& model, const Arguments& arguments, std::int64_t batch) {
-  if (model.name.starts_with("file:")) return build_model(model, {}, batch);
-  const DataParts data = open_dataset({data_for(model, arguments), ""});
-  return build_model(model, sample_spec(data.train->info()), batch);
-}
-
-OptimizerSpec chosen_optimizer(const Arguments& arguments) {
+struct BuiltModel {
+  std::string name;
+  std::int64_t batch = 0;
   OptimizerSpec optimizer;
-  optimizer.rule = arguments.text("optimizer", "momentum");
-  validate(optimizer);
-  return optimizer;
+  std::unique_ptr<Graph> graph;
+};
+
+BuiltModel build(const Arguments& arguments) {
+  BuiltModel model{arguments.words().front(), arguments.integer("batch", 128, 1, 1 << 24), {}, nullptr};
+  const Spec spec = parse_model(model.name);
+  TrainOptions train;
+  train.model = model.name;
+  if (spec.name.starts_with("file:")) {
+    model.graph = build_model(spec, {}, model.batch);
+    train.optimizer.rule = "momentum";
+  } else {
+    const DataParts data = open_dataset({data_for(spec, arguments), ""});
+    model.graph = build_model(spec, sample_spec(data.train->info()), model.batch);
+    train = with_defaults(train, data.train->info());
+  }
+  model.optimizer.rule = arguments.text("optimizer", train.optimizer.rule);
+  validate(model.optimizer);
+  return model;
 }
 
-std::string to_text(const ModelDescription& model, std::int64_t batch) {
+std::string layers_text(const ModelDescription& description) {
   std::size_t name = 5;
   std::size_t op = 8;
   std::size_t output = 6;
-  for (const LayerDescription& layer : model.layers) {
+  for (const LayerDescription& layer : description.layers) {
     name = std::max(name, layer.name.size());
     op = std::max(op, layer.op.size());
     output = std::max(output, layer.output.size());
   }
   std::string text =
-      fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>12}\n", "layer", name, "operator", op, "output", output, "parameters");
-  for (const LayerDescription& layer : model.layers) {
-    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>12}\n", layer.name, name, layer.op, op, layer.output, output,
-                        layer.parameters == 0 ? "" : count_text(layer.parameters));
+      fmt::format("{:<{}}  {:<{}}  {:<{}}  parameters\n", "layer", name, "operator", op, "output", output);
+  for (const LayerDescription& layer : description.layers) {
+    const std::string parameters = layer.parameters == 0 ? "-" : count_text(layer.parameters);
+    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>10}\n", layer.name, name, layer.op, op, layer.output,
+                        output, parameters);
   }
-  const auto line = [&](std::string_view what, const std::string& value) { text += fmt::format("{:<22}{:>14}\n", what, value); };
-  const auto bytes = [](std::size_t count) { return bytes_text(static_cast<double>(count)); };
-  text += '\n';
-  line("parameters", count_text(model.parameters));
-  line("forward, a sample", flops_text(model.forward_flops));
-  line("training, a sample", flops_text(model.training_flops));
-  text += fmt::format("\nmemory to train with batches of {}:\n", batch);
-  line("  parameters", bytes(model.parameter_bytes));
-  line("  gradients", bytes(model.gradient_bytes));
-  line("  optimizer", bytes(model.optimizer_bytes));
-  if (model.buffer_bytes > 0) line("  running statistics", bytes(model.buffer_bytes));
-  line("  activations", bytes(model.activation_bytes));
-  line("  in all", bytes(model.total_bytes()));
   return text;
 }
 
-Json to_json(const std::string& name, const ModelDescription& model, std::int64_t batch) {
-  Json json{{"model", name},
-            {"batch", batch},
-            {"parameters", model.parameters},
-            {"forward_flops", model.forward_flops},
-            {"training_flops", model.training_flops},
-            {"parameter_bytes", model.parameter_bytes},
-            {"gradient_bytes", model.gradient_bytes},
-            {"optimizer_bytes", model.optimizer_bytes},
-            {"buffer_bytes", model.buffer_bytes},
-            {"activation_bytes", model.activation_bytes},
-            {"total_bytes", model.total_bytes()},
+std::string costs_text(const BuiltModel& model, const ModelDescription& description) {
+  std::string text;
+  const auto line = [&](const std::string& what, const std::string& value) {
+    text += fmt::format("{:<24}{:>14}\n", what, value);
+  };
+  const auto bytes = [](std::size_t count) { return bytes_text(static_cast<double>(count)); };
+  text += '\n';
+  line("parameters", count_text(description.parameters));
+  line("forward, a sample", flops_text(description.forward_flops));
+  line("training, a sample", flops_text(description.training_flops));
+  text += fmt::format("\nmemory to train with batches of {}:\n", model.batch);
+  line("  parameters", bytes(description.parameter_bytes));
+  line("  gradients", bytes(description.gradient_bytes));
+  line("  state of " + model.optimizer.rule, bytes(description.optimizer_bytes));
+  if (description.buffer_bytes > 0) line("  running statistics", bytes(description.buffer_bytes));
+  line("  activations", bytes(description.activation_bytes));
+  line("  in all", bytes(description.total_bytes()));
+  return text;
+}
+
+Json to_json(const BuiltModel& model, const ModelDescription& description) {
+  Json json{{"model", model.name},
+            {"batch", model.batch},
+            {"optimizer", model.optimizer.rule},
+            {"parameters", description.parameters},
+            {"forward_flops", description.forward_flops},
+            {"training_flops", description.training_flops},
+            {"parameter_bytes", description.parameter_bytes},
+            {"gradient_bytes", description.gradient_bytes},
+            {"optimizer_bytes", description.optimizer_bytes},
+            {"buffer_bytes", description.buffer_bytes},
+            {"activation_bytes", description.activation_bytes},
+            {"total_bytes", description.total_bytes()},
             {"layers", Json::array()}};
-  for (const LayerDescription& layer : model.layers) {
-    json["layers"].push_back(
-        {{"name", layer.name}, {"operator", layer.op}, {"output", layer.output}, {"parameters", layer.parameters}});
+  for (const LayerDescription& layer : description.layers) {
+    json["layers"].push_back({{"name", layer.name},
+                              {"operator", layer.op},
+                              {"output", layer.output},
+                              {"parameters", layer.parameters}});
   }
   return json;
 }
 
-void require_fit(const std::string& name, const ModelDescription& model, std::int64_t batch, const Arguments& arguments) {
+void require_fit(const BuiltModel& model, const ModelDescription& description, const Arguments& arguments) {
   if (!arguments.has("memory")) return;
-  const auto limit = static_cast<std::size_t>(parse_bytes(arguments.text("memory"), "--memory"));
-  if (model.total_bytes() <= limit) return;
-  throw ConfigError("{} does not fit: training with batches of {} needs {} ({} bytes), and --memory allows {}", name, batch,
-                    bytes_text(static_cast<double>(model.total_bytes())), count_text(static_cast<std::int64_t>(model.total_bytes())),
-                    bytes_text(static_cast<double>(limit)));
+  const std::int64_t limit = parse_bytes(arguments.text("memory"), "--memory");
+  const auto needed = static_cast<std::int64_t>(description.total_bytes());
+  if (needed <= limit) return;
+  throw ConfigError(
+      "{} does not fit: training with batches of {} needs {} ({} bytes), and --memory allows {}", model.name,
+      model.batch, bytes_text(static_cast<double>(needed)), count_text(needed),
+      bytes_text(static_cast<double>(limit)));
 }
 
 int run_models(const Arguments& arguments) {
   if (arguments.words().empty()) return list_models(arguments);
-  const std::string& name = arguments.words().front();
-  const std::int64_t batch = arguments.integer("batch", 128, 1, 1 << 24);
-  const std::unique_ptr<Graph> graph = model_graph(parse_model(name), arguments, batch);
+  const BuiltModel model = build(arguments);
   if (arguments.has("text") || arguments.has("dot")) {
-    write_output(arguments.has("text") ? print_text(*graph) : print_dot(*graph));
+    write_output(arguments.has("text") ? print_text(*model.graph) : print_dot(*model.graph));
     return kDone;
   }
-  const ModelDescription model = describe_model(*graph, chosen_optimizer(arguments), batch);
-  require_fit(name, model, batch, arguments);
-  write_output(arguments.has("json") ? to_json(name, model, batch).dump(2) + '\n' : to_text(model, batch));
+  const ModelDescription description = describe_model(*model.graph, model.optimizer, model.batch);
+  require_fit(model, description, arguments);
+  write_output(arguments.has("json") ? to_json(model, description).dump(2) + '\n'
+                                     : layers_text(description) + costs_text(model, description));
   return kDone;
 }
 
@@ -166,7 +192,7 @@ Command models_command() {
       {"input", "CxHxW", "the shape of its images, in place of --data"},
       {"classes", "N", "with --input: how many classes (10)"},
       {"batch", "N", "samples a step (128)"},
-      {"optimizer", "RULE", "whose state counts as memory (momentum)"},
+      {"optimizer", "RULE", "whose state counts as memory (the one the model is trained with)"},
       {"memory", "SIZE", "refuse, with exit code 2, a model that needs more to train, as in 512MB or 2GiB"},
       {"text", "", "print the model file that --model file:F reads"},
       {"dot", "", "print the graph for Graphviz"},

@@ -11,10 +11,11 @@
 namespace hocket {
 
 // The one line that shows how far a run is, at most `columns` wide: what matters least is left out first.
-std::string progress_line(const StepRecord& record, std::optional<double> seconds_left, int columns, bool has_color);
+std::string progress_line(const StepRecord& record, std::optional<double> seconds_left, int columns,
+                          bool has_color);
 
-// Shows a run on standard error: on a terminal as a line that is drawn again, elsewhere as a line every ten seconds.
-// Used by one thread.
+// Shows a run on standard error: on a terminal as a line that is drawn again, elsewhere as a line every ten
+// seconds. Used by one thread.
 class Progress {
  public:
   Progress(Terminal terminal, bool is_quiet) : terminal_(terminal), is_quiet_(is_quiet) {}
@@ -27,7 +28,7 @@ class Progress {
   void update(const StepRecord& record);
   void count_step();  // A step that is not recorded.
   void update(const EvalRecord& record);
-  void close();    // Takes the line away and forgets the run: another may follow.
+  void close();  // Takes the line away and forgets the run: another may follow.
 
  private:
   using Clock = std::chrono::steady_clock;

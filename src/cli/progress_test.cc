@@ -18,12 +18,15 @@ StepRecord halfway() {
 
 TEST(ProgressLine, ShowsEverythingWhereThereIsRoom) {
   EXPECT_EQ(progress_line(halfway(), 65, 120, false),
-            "[==============>             ] step 50/100  loss 0.2500  1 min 5 s left  epoch 1.50  12,345 samples/s  lr 0.05");
+            "[==============>             ] step 50/100  loss 0.2500  1 min 5 s left  epoch 1.50  12,345 "
+            "samples/s  lr 0.05");
 }
 
 TEST(ProgressLine, NeverExceedsTheTerminal) {
   for (int columns = 1; columns < 200; ++columns) {
-    EXPECT_LE(progress_line(halfway(), 65, columns, false).size(), static_cast<std::size_t>(std::max(columns, 2))) << columns;
+    EXPECT_LE(progress_line(halfway(), 65, columns, false).size(),
+              static_cast<std::size_t>(std::max(columns, 2)))
+        << columns;
   }
 }
 

@@ -45,7 +45,8 @@ Summary summarize(const TrainOptions& options, const TrainResult& result, double
   summary.samples = result.samples;
   summary.seconds = seconds_of(result);
   summary.ranks = {summary.seconds};
-  if (result.train_seconds > 0) summary.samples_per_second = static_cast<double>(result.samples) / result.train_seconds;
+  if (result.train_seconds > 0)
+    summary.samples_per_second = static_cast<double>(result.samples) / result.train_seconds;
   if (result.test) {
     summary.test_accuracy = result.test->accuracy;
     summary.test_loss = result.test->loss;
@@ -101,19 +102,23 @@ Run execute_run(const Settings& settings, const RunFolder& folder, bool resumes,
 std::string describe(const Run& run) {
   const Summary& summary = run.summary;
   std::string text;
-  const auto line = [&](std::string_view what, const std::string& value) { text += fmt::format("{:<15}{}\n", what, value); };
+  const auto line = [&](std::string_view what, const std::string& value) {
+    text += fmt::format("{:<15}{}\n", what, value);
+  };
   if (summary.test_accuracy) {
-    line("test accuracy", fmt::format("{} (best {})", percent_text(*summary.test_accuracy),
-                                      percent_text(summary.best_test_accuracy.value_or(*summary.test_accuracy))));
+    line("test accuracy",
+         fmt::format("{} (best {})", percent_text(*summary.test_accuracy),
+                     percent_text(summary.best_test_accuracy.value_or(*summary.test_accuracy))));
   }
   if (summary.test_loss) line("test loss", fmt::format("{:.4f}", *summary.test_loss));
   line("train loss", fmt::format("{:.4f}", run.result.train_loss));
   if (run.result.objective) line("objective", fmt::format("{:.2f}", *run.result.objective));
   if (summary.time_to_target) line("to the target", duration_text(*summary.time_to_target));
   if (run.result.target_missed) line("target", percent_text(*summary.target_accuracy) + " was not reached");
-  line("time", fmt::format("{}, of it {} in {} steps, {} samples/s", duration_text(summary.seconds.wall_seconds),
-                           duration_text(summary.seconds.train_seconds), count_text(summary.steps),
-                           count_text(static_cast<std::int64_t>(summary.samples_per_second))));
+  line("time",
+       fmt::format("{}, of it {} in {} steps, {} samples/s", duration_text(summary.seconds.wall_seconds),
+                   duration_text(summary.seconds.train_seconds), count_text(summary.steps),
+                   count_text(static_cast<std::int64_t>(summary.samples_per_second))));
   line("parameters", fmt::format("{}, hash {}", count_text(summary.parameters), summary.parameter_hash));
   line("run folder", run.folder.path().string());
   line("report", run.folder.report_file().string());

@@ -20,8 +20,9 @@ struct Run {
   int exit_code(int when_interrupted) const;
 };
 
-// Trains as `settings` say and leaves config.toml, metrics.jsonl, checkpoints, trace.json, summary.json and report.html in
-// `folder`. Throws what train() throws; a run that fails after its start leaves a summary with status "failed".
+// Trains as `settings` say and leaves config.toml, metrics.jsonl, checkpoints, trace.json, summary.json and
+// report.html in `folder`. Throws what train() throws; a run that fails after its start leaves a summary with
+// status "failed".
 Run execute_run(const Settings& settings, const RunFolder& folder, bool resumes, Progress& progress,
                 const std::atomic<bool>& stop);
 

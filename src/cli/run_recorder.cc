@@ -8,7 +8,8 @@ namespace hocket {
 namespace {
 
 Timeline::Time steady_time(std::int64_t nanoseconds) {
-  return Timeline::Time(std::chrono::duration_cast<Timeline::Time::duration>(std::chrono::nanoseconds(nanoseconds)));
+  return Timeline::Time(
+      std::chrono::duration_cast<Timeline::Time::duration>(std::chrono::nanoseconds(nanoseconds)));
 }
 
 }  // namespace
@@ -67,7 +68,8 @@ void RunRecorder::on_eval(const EvalRecord& record) {
 }
 
 void RunRecorder::on_span(Activity activity, std::int64_t start_ns, std::int64_t end_ns) {
-  timeline_.record(names_[static_cast<std::size_t>(activity)], thread_, steady_time(start_ns), steady_time(end_ns));
+  timeline_.record(names_[static_cast<std::size_t>(activity)], thread_, steady_time(start_ns),
+                   steady_time(end_ns));
   if (activity == Activity::update) progress_.count_step();
 }
 

@@ -12,8 +12,9 @@
 
 namespace hocket {
 
-// Writes down a run while it goes on: rows to metrics.jsonl, spans to a timeline, all of it to the progress display. The
-// folder's files are touched only once training starts. Used by the training thread; throws Error when the disk is full.
+// Writes down a run while it goes on: rows to metrics.jsonl, spans to a timeline, all of it to the progress
+// display. The folder's files are touched only once training starts. Used by the training thread; throws
+// Error when the disk is full.
 class RunRecorder final : public TrainObserver {
  public:
   // `config` is what config.toml will hold.

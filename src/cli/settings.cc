@@ -93,9 +93,11 @@ TrainOptions Settings::train_options() const {
 
 void Settings::require_consistent() const {
   if (options_.fold > 0 && options_.folds == 0) throw ConfigError("--fold {} needs --folds", options_.fold);
-  if (options_.fold > options_.folds) throw ConfigError("--fold: expected 1 to {}, found {}", options_.folds, options_.fold);
+  if (options_.fold > options_.folds)
+    throw ConfigError("--fold: expected 1 to {}, found {}", options_.folds, options_.fold);
   if (options_.folds == 1) throw ConfigError("--folds: expected 2 or more, found 1");
-  if (options_.folds > 0 && options_.validation > 0) throw ConfigError("--folds and --validation exclude each other");
+  if (options_.folds > 0 && options_.validation > 0)
+    throw ConfigError("--folds and --validation exclude each other");
 }
 
 std::vector<Setting> Settings::effective() const {

@@ -11,8 +11,9 @@
 
 namespace hocket {
 
-// The value of every key and where it came from. Read the sources from the weakest to the strongest: each overrides those
-// before. A value type; reading throws ConfigError with the place of what is wrong and, for an unknown key, the nearest one.
+// The value of every key and where it came from. Read the sources from the weakest to the strongest: each
+// overrides those before. A value type; reading throws ConfigError with the place of what is wrong and, for
+// an unknown key, the nearest one.
 class Settings {
  public:
   Settings();

@@ -1,7 +1,8 @@
 // Reads settings from TOML. The parser's own messages lose their second lines: an error is one line.
+#include <toml++/toml.h>
+
 #include <fstream>
 #include <sstream>
-#include <toml++/toml.h>
 
 #include "base/error.h"
 #include "base/nearest.h"

@@ -70,10 +70,12 @@ TEST(Settings, EffectiveSettingsReadBackWithTheirOrigins) {
 }
 
 TEST(Settings, FaultsInFilesAreNamedWithTheirPlace) {
-  EXPECT_EQ(file_failure("[train]\nlr = 0.1\nepochz = 3\n"), ".toml:3:1: unknown key train.epochz; did you mean train.epochs?");
+  EXPECT_EQ(file_failure("[train]\nlr = 0.1\nepochz = 3\n"),
+            ".toml:3:1: unknown key train.epochz; did you mean train.epochs?");
   EXPECT_EQ(file_failure("[trian]\nlr = 0.1\n"), ".toml:1:2: unknown section trian; did you mean train?");
   EXPECT_EQ(file_failure("lr = 0.1\n"), ".toml:1:1: unknown key lr; did you mean train.lr?");
-  EXPECT_EQ(file_failure("[train]\nlr = \"fast\"\n"), ".toml:2:6: train.lr: expected a number above 0, found 'fast'");
+  EXPECT_EQ(file_failure("[train]\nlr = \"fast\"\n"),
+            ".toml:2:6: train.lr: expected a number above 0, found 'fast'");
   EXPECT_EQ(file_failure("[train]\nlr = [1]\n"), ".toml:2:1: expected a number, a string, true or false");
   EXPECT_EQ(file_failure("[train]\nlr = \n").substr(0, 12), ".toml:2:6: E");
 }

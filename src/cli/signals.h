@@ -7,8 +7,8 @@ namespace hocket {
 // Ignores SIGPIPE: a write to a reader that has gone is an error like any other.
 void ignore_broken_pipes();
 
-// While it lives, the first SIGINT or SIGTERM sets a flag and the second one ends the process at once. At most one exists
-// at a time.
+// While it lives, the first SIGINT or SIGTERM sets a flag and the second one ends the process at once. At
+// most one exists at a time.
 class StopSignals {
  public:
   StopSignals();

@@ -25,7 +25,8 @@ std::vector<Option> train_options() {
   std::vector<Option> options;
   for (const Key& key : all_keys()) options.push_back({key.flag(), key.placeholder, help_of(key), key.group});
   const std::string group = options.back().group;
-  options.push_back({"resume", "DIR", "go on where the run in DIR, or in --out, stopped; its settings hold unless given anew",
+  options.push_back({"resume", "DIR",
+                     "go on where the run in DIR, or in --out, stopped; its settings hold unless given anew",
                      group, Option::Takes::optional_value});
   for (Option& option : settings_options()) options.push_back(std::move(option));
   for (Option& option : output_options()) options.push_back(std::move(option));
@@ -34,7 +35,8 @@ std::vector<Option> train_options() {
 
 bool holds_run(const fs::path& folder) {
   const RunFolder names(folder);
-  return fs::exists(names.config_file()) || fs::exists(names.metrics_file()) || fs::exists(names.checkpoints());
+  return fs::exists(names.config_file()) || fs::exists(names.metrics_file()) ||
+         fs::exists(names.checkpoints());
 }
 
 // Everything that a command line says about a run: settings from all their sources, and where it is.
@@ -60,13 +62,15 @@ Request read_request(const Arguments& arguments) {
   request.out = request.settings.train_options().out;
   if (!request.resumes) {
     if (!request.out.empty() && fs::exists(request.out) && holds_run(request.out)) {
-      throw ConfigError("{} holds a run already; go on with it by --resume, or choose another --out", request.out.string());
+      throw ConfigError("{} holds a run already; go on with it by --resume, or choose another --out",
+                        request.out.string());
     }
     return request;
   }
   const std::string folder = arguments.text("resume");
   if (!folder.empty()) {
-    if (arguments.has("out")) throw ConfigError("--resume {} and --out {}: name one folder", folder, arguments.text("out"));
+    if (arguments.has("out"))
+      throw ConfigError("--resume {} and --out {}: name one folder", folder, arguments.text("out"));
     if (!fs::is_directory(folder)) throw ConfigError("--resume {}: there is no such folder", folder);
     request.out = folder;
   }
@@ -109,7 +113,8 @@ int run_train(const Arguments& arguments) {
   warn_of_slow_dtype(options.dtype, progress);
   try {
     if (is_cross_validation(request.settings)) {
-      const CrossValidation all = cross_validate(request.settings, folder, request.resumes, progress, signals.stop());
+      const CrossValidation all =
+          cross_validate(request.settings, folder, request.resumes, progress, signals.stop());
       print(to_json(all), describe(all), arguments);
       return all.exit_code(signals.exit_code());
     }
@@ -132,7 +137,8 @@ Command train_command() {
   command.options = train_options();
   command.examples = {
       "hocket train --model lenet --data fashion-mnist --epochs 3",
-      "hocket train --model resnet20 --data synthetic:cifar10 --epochs 2 --lr-schedule cosine --augment flip,shift=4",
+      "hocket train --model resnet20 --data synthetic:cifar10 --epochs 2 --lr-schedule cosine --augment "
+      "flip,shift=4",
       "hocket train --model gpt --data text:book.txt --steps 1500",
       "hocket train --model logreg,c=1 --data libsvm:a9a --test-data libsvm:a9a.t",
       "hocket train --resume runs/20260801-120000-lenet-allreduce",

@@ -51,8 +51,17 @@ std::string percent_text(double share) { return fmt::format("{:.2f} %", 100 * sh
 
 std::int64_t parse_bytes(std::string_view text, std::string_view where) {
   constexpr std::array<std::pair<std::string_view, double>, 11> kUnits{{
-      {"", 1}, {"B", 1}, {"KB", 1e3}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
-      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+      {"", 1},
+      {"B", 1},
+      {"KB", 1e3},
+      {"kB", 1e3},
+      {"MB", 1e6},
+      {"GB", 1e9},
+      {"TB", 1e12},
+      {"KiB", 0x1p10},
+      {"MiB", 0x1p20},
+      {"GiB", 0x1p30},
+      {"TiB", 0x1p40},
   }};
   const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::size_t unit = std::min(text.find_first_not_of(' ', end), text.size());

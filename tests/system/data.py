@@ -15,7 +15,7 @@ assert "60" in output("data", "describe", small)
 assert "all good" in output("data", "check", small)
 
 output("data", "convert", small, "--to", "idx", "--out", "as-idx")
-converted = json.loads(output("data", "describe", "mnist:as-idx", "--json"))
+converted = json.loads(output("data", "describe", "mnist:as-idx,classes=3", "--json"))
 assert converted["train"]["histogram"] == described["train"]["histogram"]
-train("--model", "mlp,hidden=8", "--data", "mnist:as-idx", "--epochs", 1)
+train("--model", "mlp,hidden=8", "--data", "mnist:as-idx,classes=3", "--epochs", 1)
 assert "did you mean describe?" in refusal(2, "data", "descrbe", small)
