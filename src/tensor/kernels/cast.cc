@@ -51,7 +51,7 @@ HWY_INLINE void convert(const std::int32_t* x, float* y) {
 }
 
 template <typename From, typename To>
-void convert_run(const void* source, void* target, std::size_t n) {
+bool convert_run(const void* source, void* target, std::size_t n) {
   const auto* x = static_cast<const From*>(source);
   auto* y = static_cast<To*>(target);
   const std::size_t step = lanes();
@@ -64,14 +64,20 @@ void convert_run(const void* source, void* target, std::size_t n) {
     convert(x_lane, y_lane);
     std::copy_n(y_lane, n - i, y + i);
   }
+  return true;
 }
 
-void f32_to_bf16(const void* x, void* y, std::size_t n) { convert_run<float, std::uint16_t>(x, y, n); }
-void bf16_to_f32(const void* x, void* y, std::size_t n) { convert_run<std::uint16_t, float>(x, y, n); }
-void f32_to_f16(const void* x, void* y, std::size_t n) { convert_run<float, hwy::float16_t>(x, y, n); }
-void f16_to_f32(const void* x, void* y, std::size_t n) { convert_run<hwy::float16_t, float>(x, y, n); }
-void u8_to_f32(const void* x, void* y, std::size_t n) { convert_run<std::uint8_t, float>(x, y, n); }
-void i32_to_f32(const void* x, void* y, std::size_t n) { convert_run<std::int32_t, float>(x, y, n); }
+// Whether there is such a conversion; runs it where there is and `n` is not 0.
+bool cast(DType from, DType to, const void* x, void* y, std::size_t n) {
+  const auto is = [&](DType a, DType b) { return from == a && to == b; };
+  if (is(DType::f32, DType::bf16)) return convert_run<float, std::uint16_t>(x, y, n);
+  if (is(DType::bf16, DType::f32)) return convert_run<std::uint16_t, float>(x, y, n);
+  if (is(DType::f32, DType::f16)) return convert_run<float, hwy::float16_t>(x, y, n);
+  if (is(DType::f16, DType::f32)) return convert_run<hwy::float16_t, float>(x, y, n);
+  if (is(DType::u8, DType::f32)) return convert_run<std::uint8_t, float>(x, y, n);
+  if (is(DType::i32, DType::f32)) return convert_run<std::int32_t, float>(x, y, n);
+  return false;
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace hocket::kernel
@@ -79,59 +85,23 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace hocket::kernel {
-namespace {
 
-HWY_EXPORT(f32_to_bf16);
-HWY_EXPORT(bf16_to_f32);
-HWY_EXPORT(f32_to_f16);
-HWY_EXPORT(f16_to_f32);
-HWY_EXPORT(u8_to_f32);
-HWY_EXPORT(i32_to_f32);
-
-using Conversion = void (*)(const void*, void*, std::size_t);
-
-struct Entry {
-  DType from, to;
-  Conversion convert;
-};
-
-constexpr Entry kConversions[] = {
-    {DType::f32, DType::bf16, [](auto... run) { HWY_DYNAMIC_DISPATCH(f32_to_bf16)
-                                                (run...); }},
-    {DType::bf16, DType::f32, [](auto... run) { HWY_DYNAMIC_DISPATCH(bf16_to_f32)
-                                                (run...); }},
-    {DType::f32, DType::f16, [](auto... run) { HWY_DYNAMIC_DISPATCH(f32_to_f16)
-                                               (run...); }},
-    {DType::f16, DType::f32, [](auto... run) { HWY_DYNAMIC_DISPATCH(f16_to_f32)
-                                               (run...); }},
-    {DType::u8, DType::f32, [](auto... run) { HWY_DYNAMIC_DISPATCH(u8_to_f32)
-                                              (run...); }},
-    {DType::i32, DType::f32, [](auto... run) { HWY_DYNAMIC_DISPATCH(i32_to_f32)
-                                               (run...); }},
-};
-
-Conversion find_conversion(const CastSpec& spec) {
-  for (const Entry& entry : kConversions) {
-    if (entry.from == spec.from && entry.to == spec.to) return entry.convert;
-  }
-  return nullptr;
-}
-
-}  // namespace
+HWY_EXPORT(cast);
 
 std::unique_ptr<Kernel> make_cast(const CastSpec& spec) {
-  const std::int64_t from = static_cast<std::int64_t>(size_of(spec.from)),
-                     to = static_cast<std::int64_t>(size_of(spec.to));
+  const auto from = static_cast<std::int64_t>(size_of(spec.from));
+  const auto to = static_cast<std::int64_t>(size_of(spec.to));
   if (spec.from == spec.to) {
     return make_kernel([bytes = static_cast<std::size_t>(spec.count * from)](Buffers in, Buffers out) {
       std::memmove(out[0], in[0], bytes);
     });
   }
-  const Conversion convert = find_conversion(spec);
-  if (convert == nullptr) return nullptr;
-  return make_kernel([=, count = spec.count](Buffers in, Buffers out) {
-    parallel_for(count, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-      convert(in[0] + begin * from, out[0] + begin * to, static_cast<std::size_t>(end - begin));
+  if (!HWY_DYNAMIC_DISPATCH(cast)(spec.from, spec.to, nullptr, nullptr, 0)) return nullptr;
+  return make_kernel([spec, from, to](Buffers in, Buffers out) {
+    parallel_for(spec.count, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+      const auto run = HWY_DYNAMIC_DISPATCH(cast);
+      run(spec.from, spec.to, in[0] + begin * from, out[0] + begin * to,
+          static_cast<std::size_t>(end - begin));
     });
   });
 }

@@ -17,7 +17,8 @@ TEST(Isa, SaysWhyBf16IsSlow) {
 TEST(Isa, KeepsOneDnnOffTilesThatFault) {
   cap_dnnl_isa();
   if (!cpu_report().amx_is_broken) GTEST_SKIP() << "this processor describes its tiles, or has none";
-  EXPECT_LE(static_cast<int>(dnnl::get_effective_cpu_isa()), static_cast<int>(dnnl::cpu_isa::avx512_core_bf16));
+  EXPECT_LE(static_cast<int>(dnnl::get_effective_cpu_isa()),
+            static_cast<int>(dnnl::cpu_isa::avx512_core_bf16));
 }
 
 }  // namespace

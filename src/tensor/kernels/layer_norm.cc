@@ -69,8 +69,8 @@ namespace {
 HWY_EXPORT(layer_norm_row);
 HWY_EXPORT(layer_norm_grad_row);
 
-constexpr std::int64_t kMostParts =
-    64;  // Of the rows, whose sums for dγ and dβ are kept apart and added in order.
+// Of the rows, whose sums for dγ and dβ are kept apart and added in order.
+constexpr std::int64_t kMostParts = 64;
 
 class LayerNormGrad final : public Kernel {
  public:

@@ -1,6 +1,7 @@
 #include "tensor/kernels/loss.h"
 
-// The losses of single numbers cost little beside what comes before them: the reference computes them, in f64.
+// The losses of single numbers cost little beside what comes before them: the reference computes them, in
+// f64.
 namespace hocket::kernel {
 
 std::unique_ptr<Kernel> make_sigmoid_cross_entropy(const LossSpec&) { return nullptr; }

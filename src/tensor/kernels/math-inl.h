@@ -1,5 +1,5 @@
 // Functions of vectors of floats. The polynomials are minimax fits; errors are those of f32 arithmetic as
-// measured in math_test.cc. NaN gives NaN.
+// measured in unary_test.cc. NaN gives NaN.
 #if defined(HOCKET_TENSOR_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HOCKET_TENSOR_KERNELS_MATH_INL_H_
 #undef HOCKET_TENSOR_KERNELS_MATH_INL_H_

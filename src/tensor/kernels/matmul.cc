@@ -14,10 +14,10 @@
 namespace hocket::kernel {
 namespace {
 
-constexpr std::int64_t kTile =
-    256;  // Rows or columns; below, packing the other operand again costs too much.
-constexpr std::int64_t kTransposedSlice =
-    128;  // Of k: packing a tall transposed operand at once thrashes the caches.
+// Rows or columns: below, packing the other operand again costs too much.
+constexpr std::int64_t kTile = 256;
+// Of k, where a is transposed: packing a tall operand at once thrashes the caches.
+constexpr std::int64_t kTransposedSlice = 128;
 
 class SgemmKernel final : public Kernel {
  public:
@@ -25,7 +25,7 @@ class SgemmKernel final : public Kernel {
   SgemmKernel(const MatmulSpec& spec, bool swap) : spec_(spec), swap_(swap) {
     cap_dnnl_isa();
     slice_ = spec.ta && spec.k > 2 * kTransposedSlice ? kTransposedSlice : spec.k;
-    tile_rows_ = spec.m >= 2 * kTile ? kTile : spec.m;
+    tile_rows_ = spec.m >= 4 * kTile ? 2 * kTile : spec.m >= 2 * kTile ? kTile : spec.m;
     tile_columns_ = spec.m < 2 * kTile && spec.n >= 2 * kTile ? kTile : spec.n;
   }
 
