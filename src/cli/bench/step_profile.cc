@@ -1,11 +1,15 @@
 #include "cli/bench/step_profile.h"
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "base/error.h"
 #include "graph/operator.h"
+#include "tensor/kernels/threads.h"
 
 namespace hocket {
 namespace {
@@ -26,27 +30,30 @@ double flops_of(const Graph& graph, const Node& node) {
   return node.op->flops(node, inputs, outputs);
 }
 
+// On one thread the processor's time, which other programs do not lengthen; on several the time that passes.
+double seconds_now() {
+  timespec now{};
+  ::clock_gettime(kernel::num_threads() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 std::vector<NodeCost> measure(StepLoop& loop, int steps) {
-  const std::size_t count = loop.graph().nodes().size();
-  std::vector<std::vector<double>> seconds(count);
-  auto last = std::chrono::steady_clock::now();
+  std::vector<double> least(loop.graph().nodes().size(), std::numeric_limits<double>::infinity());
+  double last = 0;
   const Executable::Observer observer = [&](int node) {
-    const auto now = std::chrono::steady_clock::now();
-    seconds[static_cast<std::size_t>(node)].push_back(std::chrono::duration<double>(now - last).count());
-    last = std::chrono::steady_clock::now();
+    double& seconds = least[static_cast<std::size_t>(node)];
+    seconds = std::min(seconds, seconds_now() - last);
+    last = seconds_now();
   };
   loop.run(kWarmUp);
   for (int i = 0; i < steps; ++i) {
-    // The draw of the batch is part of the first node's time, and a small one.
-    last = std::chrono::steady_clock::now();
+    last = seconds_now();  // Drawing the batch counts as part of the first node.
     loop.step(&observer);
   }
   std::vector<NodeCost> costs;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (seconds[i].empty()) continue;
+  for (std::size_t i = 0; i < least.size(); ++i) {
     const Node& node = loop.graph().nodes()[i];
-    costs.push_back(
-        {&node, *std::min_element(seconds[i].begin(), seconds[i].end()), flops_of(loop.graph(), node)});
+    if (std::isfinite(least[i])) costs.push_back({&node, least[i], flops_of(loop.graph(), node)});
   }
   return costs;
 }
