@@ -113,9 +113,8 @@ class Replay {
   Replay(const Oracle& oracle, KernelSet kernels, DType real, std::int64_t spare)
       : oracle_(oracle),
         optimizer_{.rule = oracle.text("optimizer")},
-        program_(
-            *build_model(parse_model(oracle.text("model")), oracle.sample, oracle.samples + spare, real),
-            {.optimizer = optimizer_, .kernels = kernels}),
+        program_(*build_model(parse_model(oracle.text("model")), oracle.sample, oracle.samples + spare, real),
+                 {.optimizer = optimizer_, .kernels = kernels}),
         memory_(program_.layouts()),
         slot_(program_.training().make_slot()) {
     memory_.initialize(program_.training().graph(), program_.layouts(), 1);

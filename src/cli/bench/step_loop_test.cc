@@ -16,8 +16,8 @@ double flops_of_sample(std::string_view name) {
 
 TEST(TrainingFlops, AreTwiceAMultiplyAddForwardTwiceBackwardButForTheData) {
   EXPECT_DOUBLE_EQ(flops_of_sample("mlp"), 2.0 * (2 * 784 * 512 + 3 * 512 * 512 + 3 * 512 * 10));
-  EXPECT_DOUBLE_EQ(flops_of_sample("lenet"), 2.0 * (2 * 32 * 9 * 28 * 28 + 3 * 64 * 32 * 9 * 14 * 14 +
-                                                    3 * 3136 * 128 + 3 * 128 * 10));
+  EXPECT_DOUBLE_EQ(flops_of_sample("lenet"),
+                   2.0 * (2 * 32 * 9 * 28 * 28 + 3 * 64 * 32 * 9 * 14 * 14 + 3 * 3136 * 128 + 3 * 128 * 10));
   const double block = 12 * 256 * 256 + 2 * 128 * 256;
   EXPECT_DOUBLE_EQ(flops_of_sample("gpt"), 128 * 2.0 * 3 * (4 * block + 256 * 256));
 }
