@@ -3,6 +3,7 @@
 
 #include "tensor/kernels/dnnl.h"
 #include "tensor/kernels/matrix.h"
+#include "tensor/kernels/narrow_conv.h"
 
 // Convolutions by oneDNN. Images stay in the layout of the graph, channels last being within a tenth of
 // oneDNN's own blocked layouts; weights are small, lie plain in their arena, and are packed in scratch memory
@@ -179,6 +180,7 @@ bool is_supported(const ConvSpec& s) {
 }  // namespace
 
 std::unique_ptr<Kernel> make_conv2d(const ConvSpec& s) {
+  if (auto narrow = make_narrow_conv2d(s)) return narrow;
   if (!is_supported(s)) return nullptr;
   const auto desc = find_primitive(
       [&](FormatTag tag) { return Description(s, tag, s.input_dtype, s.input_dtype, s.dtype).forward(s); });
@@ -198,6 +200,7 @@ std::unique_ptr<Kernel> make_conv2d_dx(const ConvSpec& s) {
 }
 
 std::unique_ptr<Kernel> make_conv2d_dw(const ConvSpec& s) {
+  if (auto narrow = make_narrow_conv2d_dw(s)) return narrow;
   if (!is_supported(s)) return nullptr;
   const auto desc = find_primitive([&](FormatTag tag) {
     const Description d(s, tag, s.input_dtype, s.dtype, s.input_dtype);

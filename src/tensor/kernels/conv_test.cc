@@ -82,6 +82,43 @@ TEST(Conv2d, FusesBiasAndRelu) {
   }
 }
 
+TEST(Conv2d, AgreesWithTheReferenceForFewChannels) {
+  for (const std::int64_t c : {1, 2, 3}) {
+    for (const std::int64_t o : {1, 15, 32, 49}) {
+      for (const std::int64_t stride : {1, 2}) {
+        check({.n = 19,
+               .c = c,
+               .h = 9,
+               .w = 12,
+               .o = o,
+               .kh = 3,
+               .kw = c == 1 ? 5 : 3,
+               .stride = stride,
+               .padding = 2,
+               .has_bias = true,
+               .activation = Activation::relu,
+               .layout = Layout::channels_last});
+      }
+    }
+  }
+}
+
+TEST(Conv2d, DoesNotDependOnTheNumberOfThreads) {
+  const ConvSpec s{.n = 9,
+                   .c = 1,
+                   .h = 14,
+                   .w = 14,
+                   .o = 32,
+                   .kh = 3,
+                   .kw = 3,
+                   .padding = 1,
+                   .layout = Layout::channels_last};
+  const Operand x = random_floats(s.n * s.h * s.w, 1), y = random_floats(s.n * s.o * s.h * s.w, 2);
+  const Operand w = random_floats(s.o * 9, 3), bias(DType::f32, s.o);
+  expect_same(with_threads(2, make_conv2d(s)), make_conv2d(s), {x, w}, {y}, 0, "conv");
+  expect_same(with_threads(2, make_conv2d_dw(s)), make_conv2d_dw(s), {y, x}, {w, bias}, 0, "conv dw");
+}
+
 TEST(Conv2d, TakesGroups) {
   for (const Layout layout : {Layout::plain, Layout::channels_last}) {
     check({.n = 2,

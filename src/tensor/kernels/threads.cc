@@ -13,7 +13,8 @@ std::atomic<int> threads_in_use{1};
 }  // namespace
 
 void set_num_threads(int threads) {
-  threads_in_use.store(std::max(threads, 1), std::memory_order_relaxed);
+  // oneDNN waits for every thread that it asked for: never more than OpenMP grants.
+  threads_in_use.store(std::clamp(threads, 1, omp_get_thread_limit()), std::memory_order_relaxed);
   adopt_num_threads();
 }
 
