@@ -53,7 +53,7 @@ class Scene {
   Size size_;
   Graph graph_;
   Sources sources_;
-  Rng rng_{{2024}};
+  Rng rng_{2024};
 };
 
 // One operator with one choice of attributes and shapes. `build` adds it to the scene and returns its

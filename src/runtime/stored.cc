@@ -1,5 +1,7 @@
 #include "runtime/stored.h"
 
+#include <numeric>
+
 #include "base/error.h"
 
 namespace hocket {
@@ -9,8 +11,8 @@ std::vector<int> stored_axes(int rank, Layout layout) {
     HOCKET_CHECK(rank == 4, "a value of rank {} is stored channels_last", rank);
     return {0, 2, 3, 1};
   }
-  std::vector<int> axes;
-  for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  std::vector<int> axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
   return axes;
 }
 
