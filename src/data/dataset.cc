@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "base/error.h"
 
@@ -32,7 +33,15 @@ std::size_t field_index(const DataInfo& info, std::string_view name) {
 
 Batch make_batch(const DataInfo& info, std::int64_t capacity) {
   Batch batch;
-  for (const Field& field : info.fields) batch.fields.emplace_back(field.dtype, batch_shape(field, capacity));
+  for (const Field& field : info.fields) {
+    const Shape shape = batch_shape(field, capacity);
+    if (field.packing == Packing::packed && shape[0] > std::numeric_limits<std::int32_t>::max()) {
+      throw ConfigError(
+          "data {}: a batch of {} rows with up to {} entries each is too large for 32-bit offsets", info.name,
+          capacity, field.shape[0]);
+    }
+    batch.fields.emplace_back(field.dtype, shape);
+  }
   batch.weight = Tensor(DType::f32, {capacity});
   return batch;
 }

@@ -1,6 +1,7 @@
 #include "data/image_folder.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 

@@ -136,6 +136,7 @@ DataParts open_libsvm(const DataSource& source, const DataSource* test) {
   const LabelMap labels(source.location, rows.labels, parse_task(source.option("task", "auto")));
   labels.encode(source.location, rows.labels);
   const std::int64_t features = source.integer("features", rows.features(), rows.features(), kMaxIndex);
+  if (features == 0) throw DataError("{}: expected at least one index:value, found none", source.location);
   std::int64_t longest = rows.max_nonzeros();
 
   std::optional<SparseRows> held_out;

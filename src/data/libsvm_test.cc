@@ -108,6 +108,15 @@ TEST(Libsvm, ReadsTheTestFileByTheRulesOfTheTrainingFile) {
             other + ": row 2: expected a label of the training data (-1, 1), found 3");
 }
 
+TEST(Libsvm, RefusesAFileOfLabelsAlone) {
+  const TestFolder folder;
+  const std::string path = folder.write("rows", "1\n-1\n");
+  EXPECT_EQ(message_of<DataError>([&] {
+              open_dataset({"libsvm:" + path, ""});
+            }),
+            path + ": expected at least one index:value, found none");
+}
+
 TEST(Libsvm, ReadsA9a) {
   HOCKET_REAL_FILE(train, "sparse/a9a");
   HOCKET_REAL_FILE(test, "sparse/a9a.t");

@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <string>
 
 #include "data/test_files.h"
 
@@ -163,6 +164,12 @@ TEST(Loader, RefusesWhatCannotMakeABatch) {
   LoaderOptions options = options_of(4);
   options.drop_last = true;
   EXPECT_THROW(Loader(few, options), ConfigError);
+}
+
+TEST(AllocationCount, SeesAnAllocation) {
+  const std::int64_t before = allocation_count();
+  const auto memory = std::make_unique<std::string>(100, 'x');
+  EXPECT_GT(allocation_count(), before);
 }
 
 TEST(Loader, AllocatesNothingAfterItsFirstRound) {

@@ -1,6 +1,7 @@
 #include "data/table.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 
