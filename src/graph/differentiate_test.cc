@@ -92,6 +92,25 @@ TEST(Fuse, LeavesAValueThatSomebodyElseUses) {
   EXPECT_EQ(count(graph, "relu"), 1);
 }
 
+TEST(Fuse, MasksTheGradientOfAPoolBeforeItGrows) {
+  Graph graph;
+  const Value x = graph.source("x", {DType::f32, {2, 3, 8, 8}}, Role::input);
+  const Value w = graph.source("w", {DType::f32, {4, 3, 3, 3}}, Role::parameter);
+  const Value y = graph.add("relu", {graph.add("conv2d", {x, w}, {{"padding", 1}})});
+  const Value pooled = graph.add("max_pool", {y}, {{"kernel", 2}});
+  const Value loss = graph.add("reduce_sum", {pooled}, {{"axes", IntList{0, 1, 2, 3}}});
+  graph.set_output("loss", loss);
+  differentiate(graph, loss);
+  remove_dead_nodes(graph);
+  fuse(graph);
+  for (const Node& node : graph.nodes()) {
+    const Type type = node.outputs.empty() ? Type() : graph.value(node.outputs[0]).type;
+    EXPECT_TRUE(node.op->name() != "relu_grad" || type == pooled.type());
+    EXPECT_TRUE(node.op->name() != "max_pool_dx" || type == y.type());
+  }
+  EXPECT_EQ(count(graph, "relu_grad"), 1);
+}
+
 TEST(PlanMemory, NeverGivesOneByteToTwoLiveValues) {
   Graph graph;
   const std::vector<Gradient> gradients = differentiate(graph, two_layers(graph));
@@ -112,7 +131,8 @@ TEST(PlanMemory, NeverGivesOneByteToTwoLiveValues) {
       const int born_a = producer[static_cast<std::size_t>(a)];
       const int born_b = producer[static_cast<std::size_t>(b)];
       if (born_a < 0 || born_b < 0 || location(a).space != location(b).space) continue;
-      const bool apart = location(a).offset + bytes(a) <= location(b).offset || location(b).offset + bytes(b) <= location(a).offset;
+      const bool apart = location(a).offset + bytes(a) <= location(b).offset ||
+                         location(b).offset + bytes(b) <= location(a).offset;
       // The later one may take over the earlier one's bytes at the node that reads it last.
       const int later = std::max(born_a, born_b);
       const int end = last[static_cast<std::size_t>(born_a < born_b ? a : b)];
@@ -125,7 +145,8 @@ TEST(ChooseLayouts, ConvertsAtTheEdgesAlone) {
   Graph graph;
   Value x = graph.source("x", {DType::f32, {2, 3, 8, 8}}, Role::input);
   for (const std::string_view name : {"w1", "w2"}) {
-    const Value w = graph.source(name, {DType::f32, {x.dim(1) == 3 ? 4 : 4, x.dim(1), 3, 3}}, Role::parameter);
+    const Value w =
+        graph.source(name, {DType::f32, {x.dim(1) == 3 ? 4 : 4, x.dim(1), 3, 3}}, Role::parameter);
     x = graph.add("relu", {graph.add("conv2d", {x, w}, {{"padding", 1}})});
   }
   graph.set_output("scores", graph.add("reshape", {x}, {{"shape", IntList{2, -1}}}));

@@ -311,7 +311,7 @@ TEST(OperatorList, KnowsEachNameOnce) {
 
 // The names in the first column of the page's tables: those before a parenthesis.
 std::set<std::string> documented_operators() {
-  const auto page = std::filesystem::path(__FILE__).parent_path() / "../../../docs/OPERATORS.md";
+  const std::filesystem::path page = HOCKET_OPERATORS_PAGE;
   std::ifstream file(page);
   EXPECT_TRUE(file) << page;
   std::set<std::string> names;

@@ -1,5 +1,6 @@
-// Fusion works on pairs: a producer whose first output has one user, and that user. The merged node stands where the user
-// stood, takes over its output, and the producer disappears.
+// Fusion works on pairs: a producer whose first output has one user, and that user. The merged node stands
+// where the user stood, takes over its output, and the producer disappears. One pair is not merged but
+// swapped.
 #include <algorithm>
 #include <optional>
 
@@ -19,6 +20,7 @@ class Fusion {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].op->name() == "add") fuse_bias(nodes[i]) || fuse_bn_input_gradient(nodes[i]);
       if (nodes[i].op->name() == "relu") fuse_relu(nodes[i]);
+      if (nodes[i].op->name() == "relu_grad") swap_relu_and_pool_gradient(nodes[i]);
     }
     std::vector<Node> kept;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -64,7 +66,8 @@ class Fusion {
     if (matmul == nullptr || matmul->op->name() != "matmul" || matmul->inputs.size() != 2) return false;
     const Type& bias = graph_.value(add.inputs[1]).type;
     const Type& product = graph_.value(add.inputs[0]).type;
-    if (bias.shape.rank() != 1 || bias.shape[0] != product.shape.back() || bias.dtype != product.dtype) return false;
+    if (bias.shape.rank() != 1 || bias.shape[0] != product.shape.back() || bias.dtype != product.dtype)
+      return false;
     if (producer_[static_cast<std::size_t>(add.inputs[1])] >= 0) return false;
     matmul->inputs.push_back(add.inputs[1]);
     merge(*matmul, add);
@@ -87,7 +90,9 @@ class Fusion {
       Node* direct = sole_producer(add.inputs[static_cast<std::size_t>(first)], add);
       Node* through = sole_producer(add.inputs[static_cast<std::size_t>(1 - first)], add);
       if (direct == nullptr || direct->op->name() != "bn_apply_dx") continue;
-      if (through == nullptr || through->op->name() != "bn_stats_dx" || through->inputs[1] != direct->inputs[1]) continue;
+      if (through == nullptr || through->op->name() != "bn_stats_dx" ||
+          through->inputs[1] != direct->inputs[1])
+        continue;
       direct->op = find_operator("bn_dx");
       direct->inputs.push_back(through->inputs[0]);
       direct->inputs.push_back(through->inputs[2]);
@@ -96,6 +101,24 @@ class Fusion {
       return true;
     }
     return false;
+  }
+
+  // relu_grad(max_pool_dx(dy, index), x) with x what was pooled is max_pool_dx(relu_grad(dy, pooled), index):
+  // the maximum of a window is above zero where the element it came from is. The smaller tensor is masked.
+  void swap_relu_and_pool_gradient(Node& relu_grad) {
+    Node* pool_dx = sole_producer(relu_grad.inputs[0], relu_grad);
+    if (pool_dx == nullptr || pool_dx->op->name() != "max_pool_dx") return;
+    const int index = producer_[static_cast<std::size_t>(pool_dx->inputs[1])];
+    if (index < 0) return;
+    const Node& pool = graph_.nodes()[static_cast<std::size_t>(index)];
+    if (pool.op->name() != "max_pool" || pool.inputs[0] != relu_grad.inputs[1]) return;
+    const ValueId dy = pool_dx->inputs[0];
+    const ValueId masked = pool_dx->outputs[0];
+    graph_.value(masked).type = graph_.value(dy).type;
+    std::swap(pool_dx->op, relu_grad.op);
+    std::swap(pool_dx->attributes, relu_grad.attributes);
+    relu_grad.inputs = {masked, pool_dx->inputs[1]};
+    pool_dx->inputs = {dy, pool.outputs[0]};
   }
 
   Graph& graph_;
