@@ -1,8 +1,10 @@
 #include "cli/commands.h"
+#include "cli/openmp_wait.h"
 #include "cli/program.h"
 #include "cli/signals.h"
 
 int main(int argc, char** argv) {
+  hocket::limit_openmp_spinning(argv);
   hocket::ignore_broken_pipes();
   const hocket::Command commands[] = {
       hocket::train_command(),   //
