@@ -52,7 +52,7 @@ std::array<std::byte, 4> big_endian(std::int64_t value) {
   return bytes;
 }
 
-void write_idx_header(FileWriter& file, std::vector<std::int64_t> dims) {
+void write_idx_header(FileWriter& file, const std::vector<std::int64_t>& dims) {
   const std::array<std::byte, 4> magic{std::byte{0}, std::byte{0}, std::byte{8},
                                        static_cast<std::byte>(dims.size())};
   file.append(magic);

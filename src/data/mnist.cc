@@ -7,6 +7,8 @@
 #include <cstring>
 #include <future>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "data/file.h"
@@ -22,11 +24,16 @@ constexpr const char* kFashionFolder = "/usr/share/datasets/fashion-mnist";
 constexpr float kFashionMean = 0.2860F;
 constexpr float kFashionDeviation = 0.3530F;
 
-// The file `part`-`what` in `folder` under any of the names in use, or nothing.
-std::optional<fs::path> find_file(const fs::path& folder, const std::string& part, const std::string& what) {
-  const std::string rank = what == "images" ? "3" : "1";
-  for (const std::string& name :
-       {part + "-" + what + "-idx" + rank + "-ubyte", part + "-" + what + ".idx" + rank + "-ubyte"}) {
+// "train-images-idx3-ubyte" for part "train" and what "images".
+std::string usual_name(std::string_view part, std::string_view what) {
+  return fmt::format("{}-{}-idx{}-ubyte", part, what, what == "images" ? 3 : 1);
+}
+
+// The file of a part in `folder` under any of the names in use, or nothing.
+std::optional<fs::path> find_file(const fs::path& folder, std::string_view part, std::string_view what) {
+  std::string with_dot = usual_name(part, what);
+  with_dot[part.size() + what.size() + 1] = '.';
+  for (const std::string& name : {usual_name(part, what), with_dot}) {
     for (const char* suffix : {"", ".gz"}) {
       if (fs::exists(folder / (name + suffix))) return folder / (name + suffix);
     }
@@ -34,10 +41,10 @@ std::optional<fs::path> find_file(const fs::path& folder, const std::string& par
   return std::nullopt;
 }
 
-fs::path require_file(const fs::path& folder, const std::string& part, const std::string& what) {
+fs::path require_file(const fs::path& folder, std::string_view part, std::string_view what) {
   if (const auto path = find_file(folder, part, what)) return *path;
-  throw DataError("{}: no file {}-{}-idx{}-ubyte or {}-{}-idx{}-ubyte.gz in this folder", folder.string(),
-                  part, what, what == "images" ? 3 : 1, part, what, what == "images" ? 3 : 1);
+  const std::string name = usual_name(part, what);
+  throw DataError("{}: no file {} or {}.gz in this folder", folder.string(), name, name);
 }
 
 // Big-endian floats in native order; every one must be finite.
@@ -92,7 +99,7 @@ std::vector<std::int32_t> read_labels(const fs::path& path, std::int64_t classes
   return labels;
 }
 
-ImageArray read_part(const fs::path& folder, const std::string& part, std::int64_t classes) {
+ImageArray read_part(const fs::path& folder, std::string_view part, std::int64_t classes) {
   const fs::path images = require_file(folder, part, "images");
   ImageArray array{read_pixels(images), read_labels(require_file(folder, part, "labels"), classes), classes};
   if (array.pixels.shape()[0] != static_cast<std::int64_t>(array.labels.size())) {
