@@ -94,12 +94,14 @@ std::string describe_field(const Field& field) {
   if (field.packing == Packing::packed) {
     return fmt::format("{} {}, up to {} a sample", field.name, name_of(field.dtype), field.shape[0]);
   }
-  return fmt::format("{} {}{}", field.name, name_of(field.dtype), to_string(field.shape));
+  const std::string shape = field.shape.rank() == 0 ? "" : to_string(field.shape);
+  return fmt::format("{} {}{}", field.name, name_of(field.dtype), shape);
 }
 
 std::string class_line(const DataDescription& description, std::size_t index) {
   const auto& names = description.info.class_names;
-  const std::string name = index < names.size() ? " " + names[index] : "";
+  const bool has_name = index < names.size() && names[index] != std::to_string(index);
+  const std::string name = has_name ? " " + names[index] : "";
   const double share =
       100.0 * static_cast<double>(description.histogram[index]) / static_cast<double>(description.samples);
   return fmt::format("  class {}{}: {} ({:.1f} %)", index, name, description.histogram[index], share);
