@@ -1,182 +1,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensor/kernels/batch_norm_rows.h"
 #include "tensor/kernels/normalisation.h"
 #include "tensor/kernels/operands.h"
 #include "tensor/kernels/scratch_plan.h"
-#include "tensor/kernels/simd_targets.h"
 #include "tensor/kernels/threads.h"
 
-// Batch norm of rows of channels: an image with channels last is n·spatial rows, each with the weight of its
-// sample.
+// Batch norm of rows of channels, each row with the weight of its sample.
 //
 // Sums run over short blocks in f32 and over blocks in f64. The statistics are summed around a pivot (the
 // first row), so that a mean far from zero costs no precision: Σw·x² = Σw·d² + 2p·Σw·d + p²·Σw with d = x −
 // p.
-#ifndef HOCKET_TENSOR_KERNELS_BATCH_NORM_ROWS_
-#define HOCKET_TENSOR_KERNELS_BATCH_NORM_ROWS_
-namespace hocket::kernel {
-
-// Rows [begin, end) of `channels`, all of one weight: what one call of a vector loop sees. They fit the L1
-// cache.
-struct Rows {
-  std::int64_t begin, end, channels;
-};
-
-// Per channel: y = (x − mean)·scale + shift.
-struct Affine {
-  float *mean, *scale, *shift;
-};
-
-}  // namespace hocket::kernel
-#endif
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tensor/kernels/batch_norm.cc"
-#include "hwy/foreach_target.h"
-// The rest is compiled once a target.
-#include "tensor/kernels/simd-inl.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace hocket::kernel {
-namespace HWY_NAMESPACE {
-
-// Adds v to the doubles at `sum`.
-template <typename Lane>
-HWY_INLINE void add_to_doubles(Vec v, double* sum, std::size_t count, Lane lane) {
-  HWY_ALIGN float values[hn::MaxLanes(kFloats)];
-  lane.store(v, values);
-  for (std::size_t i = 0; i < count; ++i) sum[i] += static_cast<double>(values[i]);
-}
-HWY_INLINE std::size_t lane_count(Whole) { return lanes(); }
-HWY_INLINE std::size_t lane_count(Part part) { return part.count; }
-
-// For every vector of channels: adds Σ first(row) and Σ second(row) over the rows, weighted, to sums[c] and
-// sums[channels + c]. pair(offset, lane) gives both terms of the vector at `offset`.
-template <typename Pair>
-HWY_INLINE void sum_pairs(const Rows& rows, double weight, double* sums, const Pair& pair) {
-  const auto channels = static_cast<std::size_t>(rows.channels);
-  for_vectors(channels, [&](std::size_t c, auto lane) HWY_ATTR {
-    Vec a[4] = {zero(), zero(), zero(), zero()};
-    Vec b[4] = {zero(), zero(), zero(), zero()};
-    std::int64_t row = rows.begin;
-    for (; row + 4 <= rows.end; row += 4) {
-      for (int i = 0; i < 4; ++i)
-        pair(c, static_cast<std::size_t>((row + i) * rows.channels) + c, lane, a[i], b[i]);
-    }
-    for (; row < rows.end; ++row)
-      pair(c, static_cast<std::size_t>(row * rows.channels) + c, lane, a[0], b[0]);
-    const Vec w = splat(static_cast<float>(weight));
-    const Vec first = hn::Mul(w, hn::Add(hn::Add(a[0], a[1]), hn::Add(a[2], a[3])));
-    const Vec second = hn::Mul(w, hn::Add(hn::Add(b[0], b[1]), hn::Add(b[2], b[3])));
-    add_to_doubles(first, sums + c, lane_count(lane), lane);
-    add_to_doubles(second, sums + channels + c, lane_count(lane), lane);
-  });
-}
-
-// Σ w·d and Σ w·d², d = x − pivot.
-void sum_moments(const Rows& rows, const float* x, const float* pivot, float weight, double* sums) {
-  sum_pairs(rows, weight, sums, [&](std::size_t c, std::size_t at, auto lane, Vec& a, Vec& b) HWY_ATTR {
-    const Vec d = hn::Sub(lane.load(x + at), lane.load(pivot + c));
-    a = hn::Add(a, d);
-    b = hn::MulAdd(d, d, b);
-  });
-}
-
-// Σ dy and Σ dy·(x − mean)
-void sum_gradients(const Rows& rows, const float* dy, const float* x, const float* mean, double* sums) {
-  sum_pairs(rows, 1.0, sums, [&](std::size_t c, std::size_t at, auto lane, Vec& a, Vec& b) HWY_ATTR {
-    const Vec g = lane.load(dy + at);
-    a = hn::Add(a, g);
-    b = hn::MulAdd(g, hn::Sub(lane.load(x + at), lane.load(mean + c)), b);
-  });
-}
-
-// Calls body(c, offset, lane) for every vector of every row, channel vector by channel vector, so that what
-// depends on the channel stays in registers: prepare(c, lane) gives it.
-template <typename Prepare, typename Body>
-HWY_INLINE void for_rows(const Rows& rows, const Prepare& prepare, const Body& body) {
-  for_vectors(static_cast<std::size_t>(rows.channels), [&](std::size_t c, auto lane) HWY_ATTR {
-    const auto constants = prepare(c, lane);
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      body(static_cast<std::size_t>(row * rows.channels) + c, lane, constants);
-    }
-  });
-}
-
-struct Triple {
-  Vec mean, scale, shift;
-};
-
-template <bool kRelu>
-void apply_rows(const Rows& rows, const float* x, const Affine& affine, float* y) {
-  for_rows(
-      rows,
-      [&](std::size_t c, auto lane) HWY_ATTR {
-        return Triple{lane.load(affine.mean + c), lane.load(affine.scale + c), lane.load(affine.shift + c)};
-      },
-      [&](std::size_t at, auto lane, const Triple& k) HWY_ATTR {
-        const Vec v = hn::MulAdd(hn::Sub(lane.load(x + at), k.mean), k.scale, k.shift);
-        lane.store(kRelu ? relu(v) : v, y + at);
-      });
-}
-
-void apply(const Rows& rows, const float* x, const Affine& affine, bool with_relu, float* y) {
-  with_relu ? apply_rows<true>(rows, x, affine, y) : apply_rows<false>(rows, x, affine, y);
-}
-
-// dx = dy·direct
-void apply_direct(const Rows& rows, const float* dy, const float* direct, float* dx) {
-  for_rows(
-      rows, [&](std::size_t c, auto lane) HWY_ATTR { return lane.load(direct + c); },
-      [&](std::size_t at, auto lane, Vec k)
-          HWY_ATTR { lane.store(hn::Mul(lane.load(dy + at), k), dx + at); });
-}
-
-struct Quadruple {
-  Vec mean, scale, shift, direct;
-};
-
-// dx = dy·direct + w·((x − mean)·scale + shift); dy and direct may be null together.
-template <bool kDirect>
-void statistics_dx(const Rows& rows, const float* dy, const float* x, const float* direct,
-                   const Affine& affine, float weight, float* dx) {
-  const Vec w = splat(weight);
-  for_rows(
-      rows,
-      [&](std::size_t c, auto lane) HWY_ATTR {
-        return Quadruple{lane.load(affine.mean + c), hn::Mul(w, lane.load(affine.scale + c)),
-                         hn::Mul(w, lane.load(affine.shift + c)), kDirect ? lane.load(direct + c) : zero()};
-      },
-      [&](std::size_t at, auto lane, const Quadruple& k) HWY_ATTR {
-        const Vec v = hn::MulAdd(hn::Sub(lane.load(x + at), k.mean), k.scale, k.shift);
-        lane.store(kDirect ? hn::MulAdd(lane.load(dy + at), k.direct, v) : v, dx + at);
-      });
-}
-
-void full_dx(const Rows& rows, const float* dy, const float* x, const float* direct, const Affine& affine,
-             float weight, float* dx) {
-  statistics_dx<true>(rows, dy, x, direct, affine, weight, dx);
-}
-
-void stats_dx(const Rows& rows, const float* x, const Affine& affine, float weight, float* dx) {
-  statistics_dx<false>(rows, nullptr, x, nullptr, affine, weight, dx);
-}
-
-}  // namespace HWY_NAMESPACE
-}  // namespace hocket::kernel
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace hocket::kernel {
 namespace {
-
-HWY_EXPORT(sum_moments);
-HWY_EXPORT(sum_gradients);
-HWY_EXPORT(apply);
-HWY_EXPORT(apply_direct);
-HWY_EXPORT(full_dx);
-HWY_EXPORT(stats_dx);
 
 constexpr std::int64_t kMostParts = 64;      // Of the batch, summed apart: the limit of parallelism, fixed.
 constexpr std::int64_t kBlockFloats = 4096;  // Of x in one Rows: half of an L1 cache with a second operand.
@@ -291,7 +128,7 @@ class BnStats final : public BatchNormKernel {
     const float* x = operand(in, 0);
     const float* weight = operand(in, 1);
     const double* sums = sum_blocks(scratch, [&](const Rows& rows, std::int64_t sample, double* own) {
-      HWY_DYNAMIC_DISPATCH(sum_moments)(rows, x, x, weight[sample], own);
+      sum_moments(rows, x, x, weight[sample], own);
     });
     double total = 0;
     for (std::int64_t n = 0; n < spec_.n; ++n) total += weight[n] * static_cast<double>(spec_.spatial);
@@ -318,8 +155,7 @@ class BnApply final : public BatchNormKernel {
       k.shift[c] = operand(in, 3)[c];
     }
     for_all_rows([&](const Rows& rows) {
-      HWY_DYNAMIC_DISPATCH(apply)
-      (rows, operand(in, 0), k, spec_.activation == Activation::relu, operand(out, 0));
+      apply_affine(rows, operand(in, 0), k, spec_.activation == Activation::relu, operand(out, 0));
     });
   }
 };
@@ -336,8 +172,7 @@ class BnInference final : public BatchNormKernel {
       k.shift[c] = operand(in, 4)[c];
     }
     for_all_rows([&](const Rows& rows) {
-      HWY_DYNAMIC_DISPATCH(apply)
-      (rows, operand(in, 0), k, spec_.activation == Activation::relu, operand(out, 0));
+      apply_affine(rows, operand(in, 0), k, spec_.activation == Activation::relu, operand(out, 0));
     });
   }
 };
@@ -353,7 +188,7 @@ class BnApplyGrad final : public BatchNormKernel {
     float* mean = constants(scratch, 0);
     for (std::int64_t c = 0; c < spec_.c; ++c) mean[c] = static_cast<float>(Moments(spec_, stats, c).mean);
     const double* sums = sum_blocks(scratch, [&](const Rows& rows, std::int64_t, double* own) {
-      HWY_DYNAMIC_DISPATCH(sum_gradients)(rows, operand(in, 0), operand(in, 1), mean, own);
+      sum_gradients(rows, operand(in, 0), operand(in, 1), mean, own);
     });
     auto* dstats = operand<double>(out, 2);
     for (std::int64_t c = 0; c < spec_.c; ++c) {
@@ -382,9 +217,7 @@ class BnApplyDx final : public BatchNormKernel {
     for (std::int64_t c = 0; c < spec_.c; ++c) {
       direct[c] = static_cast<float>(operand(in, 3)[c] * Moments(spec_, operand<const double>(in, 2), c).r);
     }
-    for_all_rows([&](const Rows& rows) {
-      HWY_DYNAMIC_DISPATCH(apply_direct)(rows, operand(in, 0), direct, operand(out, 0));
-    });
+    for_all_rows([&](const Rows& rows) { apply_direct(rows, operand(in, 0), direct, operand(out, 0)); });
   }
 };
 
@@ -401,7 +234,7 @@ class BnStatsDx final : public BatchNormKernel {
       k.shift[c] = static_cast<float>(dstats[c]);
     }
     for_blocks([&](const Rows& rows, std::int64_t sample) {
-      HWY_DYNAMIC_DISPATCH(stats_dx)(rows, operand(in, 1), k, operand(in, 2)[sample], operand(out, 0));
+      apply_stats_dx(rows, operand(in, 1), k, operand(in, 2)[sample], operand(out, 0));
     });
   }
 };
@@ -423,8 +256,7 @@ class BnDx final : public BatchNormKernel {
       direct[c] = static_cast<float>(operand(in, 3)[c] * moments.r);
     }
     for_blocks([&](const Rows& rows, std::int64_t sample) {
-      HWY_DYNAMIC_DISPATCH(full_dx)
-      (rows, operand(in, 0), operand(in, 1), direct, k, operand(in, 5)[sample], operand(out, 0));
+      apply_dx(rows, operand(in, 0), operand(in, 1), direct, k, operand(in, 5)[sample], operand(out, 0));
     });
   }
 };
@@ -457,4 +289,3 @@ std::unique_ptr<Kernel> make_bn_inference(const BatchNormSpec& spec) {
 std::unique_ptr<Kernel> make_bn_running(const BatchNormSpec&) { return nullptr; }
 
 }  // namespace hocket::kernel
-#endif
