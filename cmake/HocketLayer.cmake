@@ -1,11 +1,12 @@
-# hocket_layer(NAME [DEPENDS layer...] [LINKS target...])
+# hocket_layer(NAME [DEPENDS layer...] [LINKS target...] [TEST_HEADERS file...])
 #
 # Declares the layer in the current folder: a library hocket_NAME of every .cc file, but for
 #   *_test.cc   which together make the test program hocket_NAME_test (with HOCKET_TESTS),
 #   *_fuzz.cc   which make one fuzz program each, named after the file (with HOCKET_FUZZ),
 #   main.cc     which hocket_program() takes.
+# Its headers are installed, but for TEST_HEADERS, which only tests include.
 function(hocket_layer name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINKS;TEST_HEADERS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS *.h)
   set(tests ${sources})
@@ -14,6 +15,8 @@ function(hocket_layer name)
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cc$")
   list(TRANSFORM ARG_DEPENDS PREPEND hocket_)
+  list(TRANSFORM ARG_TEST_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(REMOVE_ITEM headers ${ARG_TEST_HEADERS})
 
   hocket_layer_library(hocket_${name} "${sources}" "${headers}" ${ARG_DEPENDS} ${ARG_LINKS})
   if(HOCKET_TESTS AND tests)
