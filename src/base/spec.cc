@@ -16,7 +16,8 @@ Spec Spec::parse(std::string_view what, std::string_view text) {
   std::getline(parts, spec.name, ',');
   while (std::getline(parts, part, ',')) {
     const std::size_t equals = part.find('=');
-    if (equals == std::string::npos) throw ConfigError("{} {}: expected key=value, found {}", what, text, part);
+    if (equals == std::string::npos)
+      throw ConfigError("{} {}: expected key=value, found {}", what, text, part);
     spec.options.emplace_back(part.substr(0, equals), part.substr(equals + 1));
   }
   return spec;
@@ -32,10 +33,12 @@ SpecOptions::SpecOptions(std::string_view what, const Spec& spec, Defaults defau
     : who_(fmt::format("{} {}", what, spec.name)), values_(std::move(defaults)) {
   std::vector<std::string_view> names;
   for (const auto& [key, value] : values_) names.push_back(key);
-  for (const auto& [key, value] : spec.options) {
-    const auto at = std::find_if(values_.begin(), values_.end(), [&](const auto& entry) { return entry.first == key; });
-    if (at == values_.end()) throw ConfigError("{} has no option {}{}", who_, key, did_you_mean(key, names));
-    at->second = value;
+  for (const auto& option : spec.options) {
+    const auto at = std::find_if(values_.begin(), values_.end(),
+                                 [&](const auto& entry) { return entry.first == option.first; });
+    if (at == values_.end())
+      throw ConfigError("{} has no option {}{}", who_, option.first, did_you_mean(option.first, names));
+    at->second = option.second;
   }
 }
 
