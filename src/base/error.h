@@ -39,9 +39,9 @@ class NetError final : public Error {
 }  // namespace hocket
 
 // Aborts with a message when an invariant of the program is broken. Never reachable from user input.
-#define HOCKET_CHECK(condition, ...)                                                                \
-  do {                                                                                              \
-    if (!(condition)) [[unlikely]] {                                                                \
-      ::hocket::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));        \
-    }                                                                                               \
+#define HOCKET_CHECK(condition, ...)                                                         \
+  do {                                                                                       \
+    if (!(condition)) [[unlikely]] {                                                         \
+      ::hocket::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
+    }                                                                                        \
   } while (false)

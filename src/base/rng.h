@@ -15,8 +15,8 @@ constexpr std::uint64_t mix_bits(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// A random stream that is a pure function of its keys, such as (seed, epoch, sample): two streams with the same
-// keys give the same numbers on every rank, thread and machine. A value type; used by one thread.
+// A random stream that is a pure function of its keys, such as (seed, epoch, sample): two streams with the
+// same keys give the same numbers on every rank, thread and machine. A value type; used by one thread.
 class Rng {
  public:
   explicit constexpr Rng(std::initializer_list<std::uint64_t> keys) {
@@ -33,7 +33,8 @@ class Rng {
   constexpr std::uint64_t below(std::uint64_t bound) {
     while (true) {
       const auto product = static_cast<unsigned __int128>(next()) * bound;
-      if (static_cast<std::uint64_t>(product) >= (-bound) % bound) return static_cast<std::uint64_t>(product >> 64);
+      if (static_cast<std::uint64_t>(product) >= (-bound) % bound)
+        return static_cast<std::uint64_t>(product >> 64);
     }
   }
 

@@ -18,8 +18,8 @@ struct Spec {
   std::string text() const;
 };
 
-// The options of a Spec over their defaults. An option without a default, or a value that is not of the kind asked for,
-// throws ConfigError.
+// The options of a Spec over their defaults. An option without a default, or a value that is not of the kind
+// asked for, throws ConfigError.
 class SpecOptions {
  public:
   using Defaults = std::vector<std::pair<std::string, std::string>>;
@@ -27,8 +27,8 @@ class SpecOptions {
   SpecOptions(std::string_view what, const Spec& spec, Defaults defaults);
 
   std::string text(std::string_view key) const;
-  double real(std::string_view key) const;             // From 0 on.
-  std::int64_t integer(std::string_view key) const;    // From 0 on, at most 2²⁴.
+  double real(std::string_view key) const;                     // From 0 on.
+  std::int64_t integer(std::string_view key) const;            // From 0 on, at most 2²⁴.
   std::vector<std::int64_t> list(std::string_view key) const;  // Several of them, as in 512x512.
 
  private:

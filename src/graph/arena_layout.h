@@ -8,8 +8,8 @@
 
 namespace hocket {
 
-// Where the named tensors of one arena lie: parameters (and, alike, their gradients), buffers, or optimizer state.
-// Offsets are 64-byte aligned, in order of creation. Immutable once built; a value type.
+// Where the named tensors of one arena lie: parameters (and, alike, their gradients), buffers, or optimizer
+// state. Offsets are 64-byte aligned, in order of creation. Immutable once built; a value type.
 class ArenaLayout {
  public:
   struct Entry {
@@ -25,7 +25,8 @@ class ArenaLayout {
 
   const std::vector<Entry>& entries() const { return entries_; }
   std::size_t bytes() const { return bytes_; }
-  const Entry& at(std::string_view name) const;  // Aborts when there is none: graphs of one model share their layout.
+  const Entry& at(
+      std::string_view name) const;  // Aborts when there is none: graphs of one model share their layout.
 
  private:
   std::vector<Entry> entries_;

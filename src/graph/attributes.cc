@@ -57,8 +57,9 @@ IntList Attributes::list(std::string_view key, IntList otherwise) const {
 }
 
 void Attributes::set(std::string_view key, Attribute value) {
-  const auto at = std::lower_bound(entries_.begin(), entries_.end(), key,
-                                   [](const Entry& entry, std::string_view name) { return entry.first < name; });
+  const auto at =
+      std::lower_bound(entries_.begin(), entries_.end(), key,
+                       [](const Entry& entry, std::string_view name) { return entry.first < name; });
   if (at != entries_.end() && at->first == key) {
     at->second = std::move(value);
   } else {

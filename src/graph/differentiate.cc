@@ -1,5 +1,6 @@
-// Reverse-mode differentiation: nodes are visited from the last to the first; a node's outputs have their whole gradient by
-// then, because every user of theirs stands behind it. A value with several users gets the sum of what they pass back.
+// Reverse-mode differentiation: nodes are visited from the last to the first; a node's outputs have their
+// whole gradient by then, because every user of theirs stands behind it. A value with several users gets the
+// sum of what they pass back.
 #include "graph/differentiate.h"
 
 #include "base/error.h"
@@ -53,7 +54,8 @@ class Differentiation {
     }
     if (!reached || !depends) return;
     const std::vector<Gradient> parts = node.op->gradient(graph_, node, dy);
-    HOCKET_CHECK(parts.size() == node.inputs.size(), "{} returned {} gradients", node.op->name(), parts.size());
+    HOCKET_CHECK(parts.size() == node.inputs.size(), "{} returned {} gradients", node.op->name(),
+                 parts.size());
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (wanted(node.inputs[i]) && parts[i].value) add_to(node.inputs[i], parts[i]);
     }

@@ -29,7 +29,9 @@ void check_attributes(const Node& node) {
 
 }  // namespace
 
-std::string to_string(const Type& type) { return fmt::format("{}{}", name_of(type.dtype), to_string(type.shape)); }
+std::string to_string(const Type& type) {
+  return fmt::format("{}{}", name_of(type.dtype), to_string(type.shape));
+}
 
 const ValueInfo& Value::info() const { return graph_->value(id_); }
 
@@ -122,7 +124,8 @@ std::unique_ptr<Graph> Graph::clone() const {
 std::vector<int> producers(const Graph& graph) {
   std::vector<int> result(static_cast<std::size_t>(graph.value_count()), -1);
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
-    for (const ValueId id : graph.nodes()[i].outputs) result[static_cast<std::size_t>(id)] = static_cast<int>(i);
+    for (const ValueId id : graph.nodes()[i].outputs)
+      result[static_cast<std::size_t>(id)] = static_cast<int>(i);
   }
   return result;
 }

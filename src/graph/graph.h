@@ -82,8 +82,8 @@ class Value {
 
 // A training step: operators applied to values, in an order in which they can run.
 //
-// Building checks shapes: adding a node whose operands do not fit throws ConfigError with the names of the nodes
-// and their shapes. Used by one thread while it is built; read by many afterwards.
+// Building checks shapes: adding a node whose operands do not fit throws ConfigError with the names of the
+// nodes and their shapes. Used by one thread while it is built; read by many afterwards.
 class Graph {
  public:
   Graph() = default;
@@ -93,8 +93,8 @@ class Graph {
   // A value that no node computes. Throws ConfigError when the name is taken.
   Value source(std::string_view name, const Type& type, Role role, Attributes attributes = {});
 
-  // Applies the operator called `op` and returns its outputs. Without a name the node is called after the operator.
-  // Throws ConfigError for an unknown operator, operands that do not fit, or an unknown attribute.
+  // Applies the operator called `op` and returns its outputs. Without a name the node is called after the
+  // operator. Throws ConfigError for an unknown operator, operands that do not fit, or an unknown attribute.
   std::vector<Value> apply(std::string_view op, std::span<const Value> inputs, Attributes attributes = {},
                            std::string_view name = {});
 

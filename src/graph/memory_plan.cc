@@ -1,6 +1,7 @@
-// A block is memory that one or more values share: an activation, the reshapes of it, and what element-wise operators write
-// over it. Each block has a lifetime, from the node that first writes it to the last that reads it. Blocks are placed
-// largest first, each at the lowest offset that is free during its whole lifetime.
+// A block is memory that one or more values share: an activation, the reshapes of it, and what element-wise
+// operators write over it. Each block has a lifetime, from the node that first writes it to the last that
+// reads it. Blocks are placed largest first, each at the lowest offset that is free during its whole
+// lifetime.
 #include "graph/memory_plan.h"
 
 #include <algorithm>
@@ -15,9 +16,10 @@ namespace {
 
 constexpr int kForever = std::numeric_limits<int>::max();
 
-// Operators that may write their output over an operand of the same type: element i depends on element i alone.
+// Operators that may write their output over an operand of the same type: element i depends on element i
+// alone.
 constexpr std::array<std::string_view, 17> kInPlace{
-    "relu", "tanh", "sigmoid",   "gelu",      "exp",          "scale",     "add",     "sub",   "mul",
+    "relu", "tanh",  "sigmoid",   "gelu",      "exp",          "scale",     "add",     "sub",        "mul",
     "div",  "bn_dx", "relu_grad", "tanh_grad", "sigmoid_grad", "gelu_grad", "dropout", "bn_apply_dx"};
 
 struct Block {
@@ -86,7 +88,8 @@ class Planner {
   void place_gradients(std::span<const Gradient> gradients) {
     const std::vector<ValueId> parameters = graph_.values_of(Role::parameter);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
-      if (!gradients[i].value || gradients[i].row_ids) continue;  // Rows are activations that live to the update.
+      if (!gradients[i].value || gradients[i].row_ids)
+        continue;  // Rows are activations that live to the update.
       const std::size_t offset = layouts_.parameters.at(graph_.value(parameters[i]).name).offset;
       place(gradients[i].value.id(), {Space::gradient, offset});
     }
@@ -101,7 +104,8 @@ class Planner {
       for (const ValueId id : nodes[i].inputs) {
         const auto value = static_cast<std::size_t>(id);
         last_use_[value] = static_cast<int>(i);
-        if (producer[value] >= 0 && nodes[static_cast<std::size_t>(producer[value])].phase != nodes[i].phase) {
+        if (producer[value] >= 0 &&
+            nodes[static_cast<std::size_t>(producer[value])].phase != nodes[i].phase) {
           crosses_[value] = true;
         }
       }
@@ -127,7 +131,8 @@ class Planner {
       join(value, reused);
     } else {
       block_of_[value] = static_cast<int>(blocks_.size());
-      blocks_.push_back({index, std::max(index, last_use_[value]), align_up(bytes_of(info)), crosses_[value], 0});
+      blocks_.push_back(
+          {index, std::max(index, last_use_[value]), align_up(bytes_of(info)), crosses_[value], 0});
     }
   }
 
@@ -157,7 +162,8 @@ class Planner {
     for (Block& block : blocks_) {
       if (block.crosses_phases == crossing) order.push_back(&block);
     }
-    std::stable_sort(order.begin(), order.end(), [](const Block* a, const Block* b) { return a->bytes > b->bytes; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Block* a, const Block* b) { return a->bytes > b->bytes; });
     std::size_t total = 0;
     std::vector<const Block*> placed;  // By offset.
     for (Block* block : order) {

@@ -26,8 +26,8 @@ struct Location {
   std::size_t offset = 0;
 };
 
-// Where every value of a graph lies. Values whose lifetimes do not overlap share memory; reshapes share their operand's;
-// element-wise operators write over an operand that nobody needs afterwards.
+// Where every value of a graph lies. Values whose lifetimes do not overlap share memory; reshapes share their
+// operand's; element-wise operators write over an operand that nobody needs afterwards.
 struct MemoryPlan {
   std::vector<Location> locations;  // By ValueId.
   std::vector<ValueId> inputs;      // The inputs in the order of their numbers.

@@ -9,14 +9,16 @@
 
 namespace hocket {
 
-// The gradient of one operand: nothing, a dense value, or (for a sparse table) rows with the ids they belong to.
+// The gradient of one operand: nothing, a dense value, or (for a sparse table) rows with the ids they belong
+// to.
 struct Gradient {
   Value value;
-  Value row_ids;  // Set for a row-sparse gradient: `value` is (rows, width), row i belongs to row_ids[i], -1 pads.
+  Value row_ids;  // Set for a row-sparse gradient: `value` is (rows, width), row i belongs to row_ids[i], -1
+                  // pads.
 };
 
-// A kind of computation: shapes, gradient and legal placements, without state. Immutable, one object per kind.
-// docs/OPERATORS.md gives the formula, operands and attributes of each.
+// A kind of computation: shapes, gradient and legal placements, without state. Immutable, one object per
+// kind. docs/OPERATORS.md gives the formula, operands and attributes of each.
 class Operator {
  public:
   virtual ~Operator() = default;
@@ -25,11 +27,13 @@ class Operator {
   // The names of the attributes that a node of this kind may have.
   virtual std::vector<std::string_view> attribute_names() const { return {}; }
 
-  // The types of the outputs; throws ConfigError saying what does not fit (the graph adds the node and its operands).
+  // The types of the outputs; throws ConfigError saying what does not fit (the graph adds the node and its
+  // operands).
   virtual std::vector<Type> infer(const Node& node, std::span<const Type> inputs) const = 0;
 
-  // Adds to `graph` what computes the gradients of the inputs from those of the outputs (`dy`, null where the loss does
-  // not depend on an output). One entry per input. The default says that the operator cannot be differentiated.
+  // Adds to `graph` what computes the gradients of the inputs from those of the outputs (`dy`, null where the
+  // loss does not depend on an output). One entry per input. The default says that the operator cannot be
+  // differentiated.
   virtual std::vector<Gradient> gradient(Graph& graph, const Node& node, std::span<const Value> dy) const;
 
   // The legal ways to run it along a mesh axis besides everything replicated.

@@ -28,8 +28,8 @@ struct Local {  // Different on purpose; never converted.
 };
 using Placement = std::variant<Replicated, Sharded, Flat, Partial, Local>;
 
-// One legal way to run an operator along one mesh axis: where each input must lie, and where each output then lies.
-// "Everything replicated" is always legal and is not listed.
+// One legal way to run an operator along one mesh axis: where each input must lie, and where each output then
+// lies. "Everything replicated" is always legal and is not listed.
 struct PlacementRule {
   std::vector<Placement> inputs;
   std::vector<Placement> outputs;

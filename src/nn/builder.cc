@@ -4,7 +4,8 @@
 
 namespace hocket {
 
-Builder::Scope::Scope(Builder& builder, std::string_view name) : builder_(builder), length_(builder.scope_.size()) {
+Builder::Scope::Scope(Builder& builder, std::string_view name)
+    : builder_(builder), length_(builder.scope_.size()) {
   if (!builder.scope_.empty()) builder.scope_ += '.';
   builder.scope_ += name;
 }
@@ -48,9 +49,10 @@ Value Builder::add(std::string_view op, std::initializer_list<Value> inputs, Att
   return apply(op, inputs, std::move(attributes), suffix).front();
 }
 
-std::vector<Value> Builder::apply(std::string_view op, std::initializer_list<Value> inputs, Attributes attributes,
-                                  std::string_view suffix) {
-  return graph_.apply(op, std::span(inputs.begin(), inputs.size()), std::move(attributes), node_name(op, suffix));
+std::vector<Value> Builder::apply(std::string_view op, std::initializer_list<Value> inputs,
+                                  Attributes attributes, std::string_view suffix) {
+  return graph_.apply(op, std::span(inputs.begin(), inputs.size()), std::move(attributes),
+                      node_name(op, suffix));
 }
 
 }  // namespace hocket

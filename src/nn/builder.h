@@ -8,12 +8,13 @@
 
 namespace hocket {
 
-// Builds a model's forward graph: names within scopes, inputs with the batch dimension, parameters with initializers.
-// Used by one thread; the graph must outlive it.
+// Builds a model's forward graph: names within scopes, inputs with the batch dimension, parameters with
+// initializers. Used by one thread; the graph must outlive it.
 class Builder {
  public:
   // `real` is the dtype of parameters and activations: f32, or f64 for the oracle.
-  Builder(Graph& graph, std::int64_t batch, DType real = DType::f32) : graph_(graph), batch_(batch), real_(real) {}
+  Builder(Graph& graph, std::int64_t batch, DType real = DType::f32)
+      : graph_(graph), batch_(batch), real_(real) {}
 
   Graph& graph() { return graph_; }
   std::int64_t batch() const { return batch_; }
@@ -31,8 +32,8 @@ class Builder {
   // Adds a node named after the current scope, with `suffix` appended where a scope has several.
   Value add(std::string_view op, std::initializer_list<Value> inputs, Attributes attributes = {},
             std::string_view suffix = {});
-  std::vector<Value> apply(std::string_view op, std::initializer_list<Value> inputs, Attributes attributes = {},
-                           std::string_view suffix = {});
+  std::vector<Value> apply(std::string_view op, std::initializer_list<Value> inputs,
+                           Attributes attributes = {}, std::string_view suffix = {});
 
   // Names between now and the end of the returned object's life start with `name` and a dot.
   class Scope {

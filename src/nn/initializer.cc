@@ -16,7 +16,8 @@ std::uint64_t hash_of(std::string_view name) {
 
 template <typename Draw>
 void fill(const Tensor& out, Draw draw) {
-  for (float& x : out.dtype() == DType::f32 ? out.values<float>() : std::span<float>()) x = static_cast<float>(draw());
+  for (float& x : out.dtype() == DType::f32 ? out.values<float>() : std::span<float>())
+    x = static_cast<float>(draw());
   for (double& x : out.dtype() == DType::f64 ? out.values<double>() : std::span<double>()) x = draw();
 }
 
@@ -27,7 +28,9 @@ Attributes ones() { return {{"init", std::string("ones")}}; }
 Attributes normal(double std) { return {{"init", std::string("normal")}, {"std", std}}; }
 Attributes uniform(double bound) { return {{"init", std::string("uniform")}, {"bound", bound}}; }
 Attributes he_normal(std::int64_t fan_in) { return normal(std::sqrt(2.0 / static_cast<double>(fan_in))); }
-Attributes fan_in_uniform(std::int64_t fan_in) { return uniform(1.0 / std::sqrt(static_cast<double>(fan_in))); }
+Attributes fan_in_uniform(std::int64_t fan_in) {
+  return uniform(1.0 / std::sqrt(static_cast<double>(fan_in)));
+}
 
 void initialize(const ValueInfo& source, std::uint64_t seed, const Tensor& out) {
   const std::string kind = source.attributes.text("init", "zeros");

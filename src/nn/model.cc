@@ -20,16 +20,27 @@ struct Model {
 const std::vector<Model>& models() {
   static const std::vector<Model> kModels{
       {{"mlp", "fully connected layers with relu", {{"hidden", "512x512"}, {"dropout", "0"}}}, build_mlp},
-      {{"lenet", "two convolutions, two fully connected layers", {{"channels", "32x64"}, {"hidden", "128"}}}, build_lenet},
+      {{"lenet", "two convolutions, two fully connected layers", {{"channels", "32x64"}, {"hidden", "128"}}},
+       build_lenet},
       {{"alexnet", "five convolutions, three fully connected layers", {{"dropout", "0.5"}}}, build_alexnet},
-      {{"resnet", "residual network: depth 20, 32, 44, 56, 110 (CIFAR) or 18, 34, 50, 101, 152 (ImageNet)", {{"depth", "20"}}},
+      {{"resnet",
+        "residual network: depth 20, 32, 44, 56, 110 (CIFAR) or 18, 34, 50, 101, 152 (ImageNet)",
+        {{"depth", "20"}}},
        build_resnet},
       {{"gpt",
         "transformer over bytes; encoder=1 attends both ways and predicts the byte after the window",
-        {{"layers", "4"}, {"width", "256"}, {"heads", "4"}, {"tied", "0"}, {"dropout", "0"}, {"encoder", "0"}}},
+        {{"layers", "4"},
+         {"width", "256"},
+         {"heads", "4"},
+         {"tied", "0"},
+         {"dropout", "0"},
+         {"encoder", "0"}}},
        build_gpt},
       {{"linreg", "linear regression (least squares)", {{"bias", "1"}}}, build_linreg},
-      {{"logreg", "logistic regression; c=C sets the L2 penalty as liblinear does", {{"bias", "1"}, {"c", "0"}}}, build_logreg},
+      {{"logreg",
+        "logistic regression; c=C sets the L2 penalty as liblinear does",
+        {{"bias", "1"}, {"c", "0"}}},
+       build_logreg},
       {{"svm", "linear support vector machine (hinge loss)", {{"bias", "1"}, {"c", "0"}}}, build_svm},
       {{"deepfm",
         "factorisation machine and fully connected layers over categorical columns",
@@ -56,7 +67,8 @@ std::unique_ptr<Graph> read_model_file(const std::string& path, std::int64_t bat
   std::unique_ptr<Graph> graph = parse_text(text.str(), path, batch);
   const Value loss = graph->output("loss");
   if (!loss) throw ConfigError("model file {}: no output called loss", path);
-  if (loss.shape().rank() != 0) throw ConfigError("model file {}: the loss is {}, expected a scalar", path, to_string(loss.type()));
+  if (loss.shape().rank() != 0)
+    throw ConfigError("model file {}: the loss is {}, expected a scalar", path, to_string(loss.type()));
   return graph;
 }
 
@@ -85,7 +97,8 @@ std::vector<ModelInfo> built_in_models() {
   return infos;
 }
 
-std::unique_ptr<Graph> build_model(const Spec& spec, const SampleSpec& sample, std::int64_t batch, DType real) {
+std::unique_ptr<Graph> build_model(const Spec& spec, const SampleSpec& sample, std::int64_t batch,
+                                   DType real) {
   if (spec.name.starts_with("file:")) return read_model_file(spec.name.substr(5), batch);
   const Model& model = find_model(spec.name);
   auto graph = std::make_unique<Graph>();
@@ -96,7 +109,8 @@ std::unique_ptr<Graph> build_model(const Spec& spec, const SampleSpec& sample, s
 
 ModelSize size_of_model(const Graph& graph) {
   ModelSize size;
-  for (const ValueId id : graph.values_of(Role::parameter)) size.parameters += graph.value(id).type.shape.count();
+  for (const ValueId id : graph.values_of(Role::parameter))
+    size.parameters += graph.value(id).type.shape.count();
   for (const Node& node : graph.nodes()) {
     std::vector<Type> inputs;
     std::vector<Type> outputs;

@@ -32,7 +32,8 @@ struct SampleSpec {
   const SampleField* find(std::string_view name) const;
 };
 
-// A model's name and sizes as the user gives them: "resnet,depth=20", "resnet20", "file:MODEL". Throws ConfigError.
+// A model's name and sizes as the user gives them: "resnet,depth=20", "resnet20", "file:MODEL". Throws
+// ConfigError.
 Spec parse_model(std::string_view text);
 
 struct ModelInfo {
@@ -44,9 +45,10 @@ struct ModelInfo {
 // Every built-in model, in the order to show them.
 std::vector<ModelInfo> built_in_models();
 
-// The forward graph of a model for batches of at most `batch` samples. Its outputs: "loss"; "scores", what it predicts;
-// "correct", the number of right predictions, where that means something. `real` is f32, or f64 for the oracle.
-// Throws ConfigError when the model is unknown or does not fit the data; a model file is read by parse_text.
+// The forward graph of a model for batches of at most `batch` samples. Its outputs: "loss"; "scores", what it
+// predicts; "correct", the number of right predictions, where that means something. `real` is f32, or f64 for
+// the oracle. Throws ConfigError when the model is unknown or does not fit the data; a model file is read by
+// parse_text.
 std::unique_ptr<Graph> build_model(const Spec& spec, const SampleSpec& sample, std::int64_t batch,
                                    DType real = DType::f32);
 

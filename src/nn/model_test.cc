@@ -25,7 +25,10 @@ SampleSpec text(std::int64_t context) {
 
 SampleSpec sparse_rows(std::int64_t features) {
   SampleSpec spec;
-  spec.fields = {{"values", DType::f32, {14}}, {"columns", DType::i32, {14}}, {"offsets", DType::i32, {}}, {"label", DType::f32, {}}};
+  spec.fields = {{"values", DType::f32, {14}},
+                 {"columns", DType::i32, {14}},
+                 {"offsets", DType::i32, {}},
+                 {"label", DType::f32, {}}};
   spec.target = Target::binary;
   spec.features = features;
   spec.max_nonzeros = 14;
@@ -76,15 +79,15 @@ TEST(BuildModel, HasThePublishedNumberOfParameters) {
 
 TEST(BuildModel, EveryBuiltInModelPrintsAndReadsBack) {
   for (const auto& [name, spec] : std::vector<std::pair<std::string, SampleSpec>>{{"mlp", images(1, 28)},
-                                                                                   {"lenet", images(1, 28)},
-                                                                                   {"alexnet", images(3, 32)},
-                                                                                   {"resnet20", images(3, 32)},
-                                                                                   {"gpt", text(16)},
-                                                                                   {"gpt,encoder=1", text(16)},
-                                                                                   {"logreg", sparse_rows(9)},
-                                                                                   {"svm", sparse_rows(9)},
-                                                                                   {"linreg", sparse_rows(9)},
-                                                                                   {"deepfm", clicks()}}) {
+                                                                                  {"lenet", images(1, 28)},
+                                                                                  {"alexnet", images(3, 32)},
+                                                                                  {"resnet20", images(3, 32)},
+                                                                                  {"gpt", text(16)},
+                                                                                  {"gpt,encoder=1", text(16)},
+                                                                                  {"logreg", sparse_rows(9)},
+                                                                                  {"svm", sparse_rows(9)},
+                                                                                  {"linreg", sparse_rows(9)},
+                                                                                  {"deepfm", clicks()}}) {
     const std::string printed = print_text(*build_model(parse_model(name), spec, 3));
     EXPECT_EQ(print_text(*parse_text(printed, "test", 3)), printed) << name;
   }

@@ -53,7 +53,8 @@ void add_update(Graph& graph, Value parameter, const Gradient& gradient, Value h
   operands.push_back(hyper);
   for (const std::string_view slot : rule.slots) {
     if (slot.empty()) continue;
-    operands.push_back(graph.source(fmt::format("{}/{}", slot, parameter.info().name), parameter.type(), Role::state));
+    operands.push_back(
+        graph.source(fmt::format("{}/{}", slot, parameter.info().name), parameter.type(), Role::state));
   }
   if (scale) operands.push_back(scale);
   const std::string op = std::string(rule.name) + (gradient.row_ids ? "_rows" : "");
@@ -70,7 +71,8 @@ void validate(const OptimizerSpec& spec) {
   require(spec.momentum >= 0 && spec.momentum < 1, "momentum", spec.momentum, "in [0, 1)");
   require(spec.beta1 >= 0 && spec.beta1 < 1, "beta1", spec.beta1, "in [0, 1)");
   require(spec.beta2 >= 0 && spec.beta2 < 1, "beta2", spec.beta2, "in [0, 1)");
-  require(spec.weight_decay >= 0 && std::isfinite(spec.weight_decay), "weight decay", spec.weight_decay, "from 0 on");
+  require(spec.weight_decay >= 0 && std::isfinite(spec.weight_decay), "weight decay", spec.weight_decay,
+          "from 0 on");
   require(spec.clip >= 0 && std::isfinite(spec.clip), "clip", spec.clip, "from 0 on");
 }
 
@@ -81,7 +83,8 @@ Hyper hyper_at(const OptimizerSpec& spec, double learning_rate, std::int64_t ste
   return {learning_rate, 1 - std::pow(spec.beta1, t), 1 - std::pow(spec.beta2, t), 1};
 }
 
-void add_updates(Graph& graph, std::span<const Gradient> gradients, const OptimizerSpec& spec, bool report_norm) {
+void add_updates(Graph& graph, std::span<const Gradient> gradients, const OptimizerSpec& spec,
+                 bool report_norm) {
   validate(spec);
   graph.set_phase(Phase::update);
   const Value hyper = graph.source("hyper", {DType::f64, {4}}, Role::input);

@@ -9,8 +9,8 @@
 
 namespace hocket {
 
-// The update rule and its constants; docs/OPERATORS.md gives the formulas. The learning rate is not here: it changes from
-// step to step and is an input of the update phase.
+// The update rule and its constants; docs/OPERATORS.md gives the formulas. The learning rate is not here: it
+// changes from step to step and is an input of the update phase.
 struct OptimizerSpec {
   std::string rule{};  // sgd, momentum, nesterov, adagrad, adam or adamw.
   double momentum = 0.9;
@@ -35,8 +35,9 @@ struct Hyper {
 // For step `step`, counted from 0.
 Hyper hyper_at(const OptimizerSpec& spec, double learning_rate, std::int64_t step);
 
-// Adds the update phase: per parameter with a gradient one node of the rule, its state as sources, clipping before them.
-// With `report_norm` the output "gradient_norm" is there even without clipping.
-void add_updates(Graph& graph, std::span<const Gradient> gradients, const OptimizerSpec& spec, bool report_norm = false);
+// Adds the update phase: per parameter with a gradient one node of the rule, its state as sources, clipping
+// before them. With `report_norm` the output "gradient_norm" is there even without clipping.
+void add_updates(Graph& graph, std::span<const Gradient> gradients, const OptimizerSpec& spec,
+                 bool report_norm = false);
 
 }  // namespace hocket

@@ -11,8 +11,8 @@
 
 namespace hocket {
 
-LearningRate::LearningRate(std::string_view schedule, double base, std::int64_t warmup, std::int64_t total_steps,
-                           std::int64_t steps_per_epoch)
+LearningRate::LearningRate(std::string_view schedule, double base, std::int64_t warmup,
+                           std::int64_t total_steps, std::int64_t steps_per_epoch)
     : base_(base), warmup_(warmup), total_(std::max<std::int64_t>(1, total_steps)) {
   constexpr std::array<std::string_view, 4> kKinds{"constant", "cosine", "linear", "step"};
   const Spec spec = Spec::parse("learning-rate schedule", schedule);
@@ -30,7 +30,8 @@ LearningRate::LearningRate(std::string_view schedule, double base, std::int64_t 
 
 double LearningRate::at(std::int64_t step) const {
   if (step < warmup_) return base_ * static_cast<double>(step + 1) / static_cast<double>(warmup_);
-  const double progress = std::min(1.0, static_cast<double>(step - warmup_) / static_cast<double>(std::max<std::int64_t>(1, total_ - warmup_)));
+  const double progress = std::min(1.0, static_cast<double>(step - warmup_) /
+                                            static_cast<double>(std::max<std::int64_t>(1, total_ - warmup_)));
   if (kind_ == "cosine") return base_ * 0.5 * (1 + std::cos(std::numbers::pi * progress));
   if (kind_ == "linear") return base_ * (1 - progress);
   double rate = base_;

@@ -20,9 +20,11 @@ void Executable::prepare(KernelSet kernels) {
     if (is_alias(*graph_, node)) continue;
     Instruction instruction;
     instruction.node = static_cast<int>(i);
-    for (const ValueId id : node.inputs) instruction.operands.push_back(plan_.locations[static_cast<std::size_t>(id)]);
+    for (const ValueId id : node.inputs)
+      instruction.operands.push_back(plan_.locations[static_cast<std::size_t>(id)]);
     instruction.inputs = instruction.operands.size();
-    for (const ValueId id : node.outputs) instruction.operands.push_back(plan_.locations[static_cast<std::size_t>(id)]);
+    for (const ValueId id : node.outputs)
+      instruction.operands.push_back(plan_.locations[static_cast<std::size_t>(id)]);
     kernels_.push_back(lower(*graph_, node, kernels));
     instruction.kernel = kernels_.back().get();
     scratch_bytes = std::max(scratch_bytes, instruction.kernel->scratch_bytes());
@@ -71,7 +73,8 @@ void Executable::run(Phase phase, Slot& slot, const Bindings& bindings, const Ob
                    graph_->nodes()[static_cast<std::size_t>(instruction.node)].name, i);
     }
     const Buffers operands(pointers_.data(), instruction.operands.size());
-    instruction.kernel->run(operands.first(instruction.inputs), operands.subspan(instruction.inputs), scratch_.data());
+    instruction.kernel->run(operands.first(instruction.inputs), operands.subspan(instruction.inputs),
+                            scratch_.data());
     if (observer != nullptr) (*observer)(instruction.node);
   }
 }

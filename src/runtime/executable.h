@@ -15,8 +15,8 @@
 
 namespace hocket {
 
-// The memory that one call works on besides its slot. Pointers may differ from call to call: another version of the
-// parameters, or arenas in shared memory. Those of a phase that is not run may be null.
+// The memory that one call works on besides its slot. Pointers may differ from call to call: another version
+// of the parameters, or arenas in shared memory. Those of a phase that is not run may be null.
 struct Bindings {
   std::byte* parameters = nullptr;
   std::byte* gradients = nullptr;
@@ -24,7 +24,8 @@ struct Bindings {
   std::byte* state = nullptr;
 };
 
-// The activations of one batch on its way through the phases, and the inputs bound to it. Movable; used by one thread.
+// The activations of one batch on its way through the phases, and the inputs bound to it. Movable; used by
+// one thread.
 class Slot {
  public:
   std::byte* activations() const { return arena_.data(); }
@@ -35,24 +36,26 @@ class Slot {
   std::vector<std::byte*> inputs_;
 };
 
-// A graph compiled for this machine: kernels prepared, memory planned, nothing left to decide or allocate in a step.
+// A graph compiled for this machine: kernels prepared, memory planned, nothing left to decide or allocate in
+// a step.
 //
-// Used by one thread at a time, with any number of slots. Building throws what lowering throws; running a phase whose
-// inputs are not all bound aborts.
+// Used by one thread at a time, with any number of slots. Building throws what lowering throws; running a
+// phase whose inputs are not all bound aborts.
 class Executable {
  public:
   // Called after each node of a phase, with the node's index in graph().nodes().
   using Observer = std::function<void(int node)>;
 
-  Executable(std::unique_ptr<const Graph> graph, const StepLayouts& layouts, std::span<const Gradient> gradients,
-             KernelSet kernels);
+  Executable(std::unique_ptr<const Graph> graph, const StepLayouts& layouts,
+             std::span<const Gradient> gradients, KernelSet kernels);
 
   Slot make_slot() const;
   // The memory must stay valid and have the input's type. Returns false when the graph has no such input.
   bool bind(Slot& slot, std::string_view input, std::byte* memory) const;
   void run(Phase phase, Slot& slot, const Bindings& bindings, const Observer* observer = nullptr);
 
-  // A value as it is in memory now: valid until a later node of a run reuses its memory; graph outputs keep theirs.
+  // A value as it is in memory now: valid until a later node of a run reuses its memory; graph outputs keep
+  // theirs.
   Tensor view(const Slot& slot, const Bindings& bindings, ValueId id) const;
   Tensor output(const Slot& slot, std::string_view name) const;
 

@@ -56,9 +56,10 @@ std::unique_ptr<Graph> evaluation_graph(const Graph& forward, const ProgramOptio
 Program::Program(const Graph& forward, const ProgramOptions& options) : layouts_(forward) {
   TrainingGraph training = training_graph(forward, options);
   layouts_ = StepLayouts(*training.graph);
-  training_ = std::make_unique<Executable>(std::move(training.graph), layouts_, training.gradients, options.kernels);
-  evaluation_ = std::make_unique<Executable>(evaluation_graph(forward, options), layouts_, std::span<const Gradient>(),
-                                             options.kernels);
+  training_ =
+      std::make_unique<Executable>(std::move(training.graph), layouts_, training.gradients, options.kernels);
+  evaluation_ = std::make_unique<Executable>(evaluation_graph(forward, options), layouts_,
+                                             std::span<const Gradient>(), options.kernels);
 }
 
 StepMemory::StepMemory(const StepLayouts& layouts)

@@ -19,7 +19,8 @@ struct ProgramOptions {
 // Used by one thread at a time.
 class Program {
  public:
-  // `forward` is a model's forward graph with an output "loss". Throws ConfigError when it cannot be differentiated.
+  // `forward` is a model's forward graph with an output "loss". Throws ConfigError when it cannot be
+  // differentiated.
   Program(const Graph& forward, const ProgramOptions& options);
 
   const StepLayouts& layouts() const { return layouts_; }

@@ -138,8 +138,10 @@ TEST(Program, GradientsEqualTheInterpreters) {
     for (ValueId id = 0; id < plain->value_count(); ++id) {
       const ValueInfo& value = plain->value(id);
       if (value.role == Role::input) sources[id] = make_input(value);
-      if (value.role == Role::parameter) sources[id] = view_of(run.memory.parameters, run.program.layouts().parameters.at(value.name));
-      if (value.role == Role::buffer) sources[id] = view_of(run.memory.buffers, run.program.layouts().buffers.at(value.name));
+      if (value.role == Role::parameter)
+        sources[id] = view_of(run.memory.parameters, run.program.layouts().parameters.at(value.name));
+      if (value.role == Role::buffer)
+        sources[id] = view_of(run.memory.buffers, run.program.layouts().buffers.at(value.name));
     }
     const std::vector<Tensor> values = evaluate(*plain, sources, KernelSet::reference);
     run.program.training().run(Phase::forward, run.slot, run.memory.bindings());
@@ -147,23 +149,28 @@ TEST(Program, GradientsEqualTheInterpreters) {
     const std::vector<ValueId> parameters = plain->values_of(Role::parameter);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const auto expected = values[static_cast<std::size_t>(gradients[i].value.id())].values<float>();
-      const auto actual = view_of(run.memory.gradients, run.program.layouts().parameters.at(plain->value(parameters[i]).name)).values<float>();
+      const auto actual =
+          view_of(run.memory.gradients, run.program.layouts().parameters.at(plain->value(parameters[i]).name))
+              .values<float>();
       for (std::size_t j = 0; j < expected.size(); ++j) {
-        ASSERT_NEAR(actual[j], expected[j], 1e-6 + 1e-4 * std::fabs(expected[j])) << plain->value(parameters[i]).name << " " << j;
+        ASSERT_NEAR(actual[j], expected[j], 1e-6 + 1e-4 * std::fabs(expected[j]))
+            << plain->value(parameters[i]).name << " " << j;
       }
     }
   }
 }
 
 TEST(Program, TwoRunsAgreeBitForBit) {
-  const std::unique_ptr<Graph> forward = build_model(parse_model("lenet,channels=4x8,hidden=16"), images(1, 8), kBatch);
+  const std::unique_ptr<Graph> forward =
+      build_model(parse_model("lenet,channels=4x8,hidden=16"), images(1, 8), kBatch);
   Instance a(*forward, adamw(KernelSet::fast));
   Instance b(*forward, adamw(KernelSet::fast));
   for (int i = 0; i < 3; ++i) {
     a.step();
     b.step();
   }
-  EXPECT_TRUE(std::equal(a.memory.parameters.bytes().begin(), a.memory.parameters.bytes().end(), b.memory.parameters.bytes().begin()));
+  EXPECT_TRUE(std::equal(a.memory.parameters.bytes().begin(), a.memory.parameters.bytes().end(),
+                         b.memory.parameters.bytes().begin()));
 }
 
 // The weight of a sample decides, not what stands in its row.
@@ -185,7 +192,9 @@ TEST(Program, PaddingRowsDoNotCount) {
 
 // Gradients of two micro-batches add up to those of the batch.
 TEST(Program, MicroBatchesAddUp) {
-  const auto build = [](std::int64_t batch) { return build_model(parse_model("mlp,hidden=24x16"), images(1, 6), batch); };
+  const auto build = [](std::int64_t batch) {
+    return build_model(parse_model("mlp,hidden=24x16"), images(1, 6), batch);
+  };
   ProgramOptions options = adamw(KernelSet::fast);
   Instance whole(*build(kBatch), options);
   options.micro_batches = 2;
@@ -196,9 +205,11 @@ TEST(Program, MicroBatchesAddUp) {
   for (const std::size_t half : {0, 1}) {
     for (const std::string_view name : {"image", "label", "weight", "dloss"}) {
       for (std::size_t i = 0; i < whole.inputs.size(); ++i) {
-        if (whole.program.training().graph().value(whole.program.training().plan().inputs[i]).name != name) continue;
-        halves.program.training().bind(halves.slot, name,
-                                       whole.inputs[i].bytes().data() + (name == "dloss" ? 0 : half * whole.inputs[i].byte_size() / 2));
+        if (whole.program.training().graph().value(whole.program.training().plan().inputs[i]).name != name)
+          continue;
+        halves.program.training().bind(
+            halves.slot, name,
+            whole.inputs[i].bytes().data() + (name == "dloss" ? 0 : half * whole.inputs[i].byte_size() / 2));
       }
     }
     halves.program.training().run(Phase::forward, halves.slot, halves.memory.bindings());
@@ -210,12 +221,14 @@ TEST(Program, MicroBatchesAddUp) {
 }
 
 TEST(Program, SlotsKeepTheirOwnActivations) {
-  const std::unique_ptr<Graph> forward = build_model(parse_model("lenet,channels=4x8,hidden=16"), images(1, 8), kBatch);
+  const std::unique_ptr<Graph> forward =
+      build_model(parse_model("lenet,channels=4x8,hidden=16"), images(1, 8), kBatch);
   Instance run(*forward, adamw(KernelSet::fast));
   Executable& executable = run.program.training();
   executable.run(Phase::forward, run.slot, run.memory.bindings());
   executable.run(Phase::backward, run.slot, run.memory.bindings());
-  const std::vector<std::byte> expected(run.memory.gradients.bytes().begin(), run.memory.gradients.bytes().end());
+  const std::vector<std::byte> expected(run.memory.gradients.bytes().begin(),
+                                        run.memory.gradients.bytes().end());
 
   Slot other = executable.make_slot();
   std::vector<Tensor> others;
@@ -227,7 +240,8 @@ TEST(Program, SlotsKeepTheirOwnActivations) {
     executable.bind(other, executable.graph().value(id).name, others.back().bytes().data());
   }
   executable.run(Phase::forward, run.slot, run.memory.bindings());
-  executable.run(Phase::forward, other, run.memory.bindings());  // A second batch between the two phases of the first.
+  executable.run(Phase::forward, other,
+                 run.memory.bindings());  // A second batch between the two phases of the first.
   executable.run(Phase::backward, run.slot, run.memory.bindings());
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), run.memory.gradients.bytes().begin()));
 }

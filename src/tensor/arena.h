@@ -13,13 +13,13 @@ constexpr std::size_t align_up(std::size_t bytes, std::size_t alignment = kAlign
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-// A block of zeroed, 64-byte aligned memory: its own, or a caller's (such as shared memory), which must outlive it.
-// Movable; used by one thread unless the caller arranges otherwise.
+// A block of zeroed, 64-byte aligned memory: its own, or a caller's (such as shared memory), which must
+// outlive it. Movable; used by one thread unless the caller arranges otherwise.
 class Arena {
  public:
   Arena() = default;
-  explicit Arena(std::size_t bytes);                 // Owns its memory; throws Error when there is not enough.
-  explicit Arena(std::span<std::byte> borrowed);     // Borrowed memory, 64-byte aligned, used as it is.
+  explicit Arena(std::size_t bytes);              // Owns its memory; throws Error when there is not enough.
+  explicit Arena(std::span<std::byte> borrowed);  // Borrowed memory, 64-byte aligned, used as it is.
 
   std::byte* data() const { return bytes_.data(); }
   std::size_t size() const { return bytes_.size(); }

@@ -8,11 +8,13 @@ namespace hocket {
 
 using Buffers = std::span<std::byte* const>;
 
-// A computation prepared once for fixed shapes, dtypes and layouts, and run many times on buffers of the caller.
+// A computation prepared once for fixed shapes, dtypes and layouts, and run many times on buffers of the
+// caller.
 //
-// `in` and `out` hold one 64-byte aligned buffer per operand, in the order that the factory documents; `scratch`
-// has scratch_bytes(). An element-wise kernel may write over its operand. run() allocates nothing of ours. A kernel is
-// used by one thread at a time; inside, it uses up to `num_threads()` OpenMP threads (kernels/threads.h).
+// `in` and `out` hold one 64-byte aligned buffer per operand, in the order that the factory documents;
+// `scratch` has scratch_bytes(). An element-wise kernel may write over its operand. run() allocates nothing
+// of ours. A kernel is used by one thread at a time; inside, it uses up to `num_threads()` OpenMP threads
+// (kernels/threads.h).
 class Kernel {
  public:
   virtual ~Kernel() = default;

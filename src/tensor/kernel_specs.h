@@ -7,14 +7,16 @@
 #include "tensor/layout.h"
 #include "tensor/shape.h"
 
-// What a kernel is prepared for: one struct per family, shared by the fast kernels (kernels/) and the naive ones
-// (reference/). docs/OPERATORS.md gives the formulas; operands come in the order given there. `dtype` is that of the
-// floating-point operands; label, ids, columns, offsets and index have the fixed dtypes of that page.
+// What a kernel is prepared for: one struct per family, shared by the fast kernels (kernels/) and the naive
+// ones (reference/). docs/OPERATORS.md gives the formulas; operands come in the order given there. `dtype` is
+// that of the floating-point operands; label, ids, columns, offsets and index have the fixed dtypes of that
+// page.
 namespace hocket {
 
 enum class Activation : std::uint8_t { none, relu };
 
-// y (batch, m, n) = act(op(a)·op(b) + bias). For matmul_dw: x (m, k), dy (m, n), dw (k, n) or, with tb, (n, k).
+// y (batch, m, n) = act(op(a)·op(b) + bias). For matmul_dw: x (m, k), dy (m, n), dw (k, n) or, with tb, (n,
+// k).
 struct MatmulSpec {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool ta = false, tb = false;
@@ -24,7 +26,8 @@ struct MatmulSpec {
   DType input_dtype = DType::f32;  // Of a and b: dtype, or bf16.
 };
 
-struct ConvSpec {  // x (n, c, h, w), w (o, c/groups, kh, kw), y (n, o, oh(), ow()); x and y have `layout`, w is plain.
+struct ConvSpec {  // x (n, c, h, w), w (o, c/groups, kh, kw), y (n, o, oh(), ow()); x and y have `layout`, w
+                   // is plain.
   std::int64_t n = 0, c = 0, h = 0, w = 0, o = 0, kh = 0, kw = 0;
   std::int64_t stride = 1, padding = 0, groups = 1;
   bool has_bias = false;
@@ -56,7 +59,8 @@ struct BatchNormSpec {  // x (n, c, spatial), stored as (n, spatial, c) where th
   Layout layout = Layout::plain;
 };
 
-struct RowsSpec {  // Work on the last dimension of a tensor seen as (rows, width): layer norm, softmax, argmax.
+struct RowsSpec {  // Work on the last dimension of a tensor seen as (rows, width): layer norm, softmax,
+                   // argmax.
   std::int64_t rows = 0, width = 0;
   double eps = 1e-5;
   DType dtype = DType::f32;
@@ -119,7 +123,8 @@ struct CastSpec {
   DType from = DType::f32, to = DType::f32;
 };
 
-struct BinarySpec {  // Shapes as stored (permuted where the layout is channels_last); broadcasting as NumPy does.
+struct BinarySpec {  // Shapes as stored (permuted where the layout is channels_last); broadcasting as NumPy
+                     // does.
   Binary op = Binary::add;
   Shape a, b, y;
   DType dtype = DType::f32;
@@ -139,8 +144,8 @@ struct ReduceSpec {  // Reduces every axis i of `x` with reduced[i].
 
 // y[i…] = x[begin + i·step …] for every i inside `count`: slice. The reverse, into zeros, is unslice and pad.
 struct StridedSpec {
-  Shape whole;             // The larger tensor, as stored.
-  Shape part;              // The smaller one, as stored.
+  Shape whole;  // The larger tensor, as stored.
+  Shape part;   // The smaller one, as stored.
   std::vector<std::int64_t> begin, step;
   DType dtype = DType::f32;
 };
@@ -161,8 +166,8 @@ enum class UpdateRule : std::uint8_t { sgd, momentum, nesterov, adagrad, adam, a
 
 struct UpdateSpec {
   UpdateRule rule = UpdateRule::sgd;
-  std::int64_t count = 0;               // Elements of the parameter.
-  std::int64_t rows = 0, width = 0;     // For a row-sparse gradient: (rows, width) and their ids; else rows = 0.
+  std::int64_t count = 0;            // Elements of the parameter.
+  std::int64_t rows = 0, width = 0;  // For a row-sparse gradient: (rows, width) and their ids; else rows = 0.
   double mu = 0.9, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, decay = 0;
   bool has_scale = false;
   DType dtype = DType::f32;

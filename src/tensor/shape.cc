@@ -7,7 +7,8 @@
 namespace hocket {
 
 Shape::Shape(std::span<const std::int64_t> dims) : rank_(static_cast<int>(dims.size())) {
-  if (dims.size() > kMaxRank) throw ConfigError("a shape has at most {} dimensions, not {}", kMaxRank, dims.size());
+  if (dims.size() > kMaxRank)
+    throw ConfigError("a shape has at most {} dimensions, not {}", kMaxRank, dims.size());
   std::copy(dims.begin(), dims.end(), dims_.begin());
 }
 
@@ -19,8 +20,12 @@ std::int64_t Shape::count(int first, int last) const {
   return product;
 }
 
-bool Shape::operator==(const Shape& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
+bool Shape::operator==(const Shape& other) const {
+  return std::equal(begin(), end(), other.begin(), other.end());
+}
 
-std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ",")); }
+std::string to_string(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ","));
+}
 
 }  // namespace hocket

@@ -10,8 +10,9 @@
 
 namespace hocket {
 
-// A dense tensor in canonical (row-major) order whose storage is shared between copies. This is how whole tensors
-// travel outside a step: initial weights, checkpoints, data in memory, tests. Inside a step kernels take pointers.
+// A dense tensor in canonical (row-major) order whose storage is shared between copies. This is how whole
+// tensors travel outside a step: initial weights, checkpoints, data in memory, tests. Inside a step kernels
+// take pointers.
 class Tensor {
  public:
   Tensor() = default;

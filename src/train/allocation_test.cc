@@ -1,5 +1,5 @@
-// Counts what a training step allocates, by replacing the global operator new of this test program. oneDNN's own calls are
-// told from ours by the address they come from.
+// Counts what a training step allocates, by replacing the global operator new of this test program. oneDNN's
+// own calls are told from ours by the address they come from.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -18,12 +18,14 @@ std::atomic<std::int64_t> library_allocations{0};
 
 bool comes_from_onednn(const void* address) {
   Dl_info info{};
-  return ::dladdr(address, &info) != 0 && info.dli_fname != nullptr && std::strstr(info.dli_fname, "dnnl") != nullptr;
+  return ::dladdr(address, &info) != 0 && info.dli_fname != nullptr &&
+         std::strstr(info.dli_fname, "dnnl") != nullptr;
 }
 
 void* counted(std::size_t bytes, std::size_t alignment, const void* caller) {
   ++(comes_from_onednn(caller) ? library_allocations : our_allocations);
-  void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment + (bytes == 0 ? alignment : 0));
+  void* memory = std::aligned_alloc(
+      alignment, (bytes + alignment - 1) / alignment * alignment + (bytes == 0 ? alignment : 0));
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -84,11 +86,12 @@ TEST_P(StepAllocations, AreNoneOfOursAfterTheFirstStep) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, StepAllocations,
-                         testing::Values(std::pair("mlp,hidden=32x32", "synthetic:mnist,samples=160"),
-                                         std::pair("lenet,channels=4x8,hidden=16", "synthetic:mnist,samples=160"),
-                                         std::pair("resnet,depth=8", "synthetic:cifar10,samples=160"),
-                                         std::pair("gpt,layers=1,width=16,heads=2", "synthetic:text,samples=160")));
+INSTANTIATE_TEST_SUITE_P(
+    Models, StepAllocations,
+    testing::Values(std::pair("mlp,hidden=32x32", "synthetic:mnist,samples=160"),
+                    std::pair("lenet,channels=4x8,hidden=16", "synthetic:mnist,samples=160"),
+                    std::pair("resnet,depth=8", "synthetic:cifar10,samples=160"),
+                    std::pair("gpt,layers=1,width=16,heads=2", "synthetic:text,samples=160")));
 
 }  // namespace
 }  // namespace hocket

@@ -31,7 +31,8 @@ std::string first_bad_tensor(Executable& executable, Slot& slot, const Bindings&
     const std::int64_t index = first_bad_index(executable.view(slot, bindings, id));
     if (index < 0) return;
     const ValueInfo& value = graph.value(id);
-    found = fmt::format("{} {} {} has a value that is not finite at index {}", what, value.name, to_string(value.type), index);
+    found = fmt::format("{} {} {} has a value that is not finite at index {}", what, value.name,
+                        to_string(value.type), index);
   };
   for (const Node& node : graph.nodes()) {
     if (node.phase != Phase::forward) continue;

@@ -27,9 +27,11 @@ void write_predictions(std::ofstream& file, const Tensor& scores, std::int64_t r
   }
 }
 
-Checkpoint find_checkpoint(const std::filesystem::path& path, const std::function<void(const std::string&)>& warn) {
+Checkpoint find_checkpoint(const std::filesystem::path& path,
+                           const std::function<void(const std::string&)>& warn) {
   if (std::filesystem::exists(path / "manifest.json")) return load_checkpoint(path);
-  const std::filesystem::path folder = std::filesystem::exists(path / "checkpoints") ? path / "checkpoints" : path;
+  const std::filesystem::path folder =
+      std::filesystem::exists(path / "checkpoints") ? path / "checkpoints" : path;
   CheckpointOptions options;
   options.warn = warn;
   std::optional<Checkpoint> checkpoint = CheckpointStore(folder, options).load_newest();
@@ -66,10 +68,12 @@ Evaluation Evaluator::run(const ScoresCallback& on_scores) {
   return result;
 }
 
-Evaluation evaluate_checkpoint(const EvalOptions& options, const std::function<void(const std::string&)>& warn) {
+Evaluation evaluate_checkpoint(const EvalOptions& options,
+                               const std::function<void(const std::string&)>& warn) {
   const SessionData data = open_session_data(options.train);
   const Dataset* set = options.on_training_data ? data.train : data.held_out;
-  if (set == nullptr) throw ConfigError("data {} has no test part; name one with --test-data", options.train.data);
+  if (set == nullptr)
+    throw ConfigError("data {} has no test part; name one with --test-data", options.train.data);
   const TrainOptions train = with_defaults(options.train, data.train->info());
   Session session(train, data.train->info());
   session.restore(find_checkpoint(options.checkpoint, warn), false);
@@ -81,11 +85,13 @@ Evaluation evaluate_checkpoint(const EvalOptions& options, const std::function<v
   }
   Evaluator evaluator(session, *set);
   const auto on_scores = [&](const Tensor& scores, std::int64_t samples) {
-    if (predictions.is_open()) write_predictions(predictions, scores, samples * (scores.shape()[0] / session.micro_batch()));
+    if (predictions.is_open())
+      write_predictions(predictions, scores, samples * (scores.shape()[0] / session.micro_batch()));
   };
   const Evaluation result = evaluator.run(on_scores);
   predictions.flush();
-  if (!options.predictions.empty() && !predictions) throw Error("{}: writing failed", options.predictions.string());
+  if (!options.predictions.empty() && !predictions)
+    throw Error("{}: writing failed", options.predictions.string());
   return result;
 }
 

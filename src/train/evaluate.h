@@ -17,7 +17,8 @@ struct Evaluation {
   std::optional<double> accuracy{};  // Where the model classifies.
 };
 
-// Runs a session's model over a whole data set with the weights as they are. The session and the data set must outlive it.
+// Runs a session's model over a whole data set with the weights as they are. The session and the data set
+// must outlive it.
 class Evaluator {
  public:
   // Called after each batch with its scores (rows of them beyond `samples` samples are padding).
@@ -34,14 +35,16 @@ class Evaluator {
 };
 
 struct EvalOptions {
-  std::filesystem::path checkpoint;  // A checkpoint, step-NNNNNNNN, or a run folder, whose newest good one is taken.
-  TrainOptions train;                // Model, data, batch and dtype, as they were trained.
+  std::filesystem::path
+      checkpoint;      // A checkpoint, step-NNNNNNNN, or a run folder, whose newest good one is taken.
+  TrainOptions train;  // Model, data, batch and dtype, as they were trained.
   bool on_training_data = false;
   std::filesystem::path predictions{};  // Where to write a line per sample; empty: nowhere.
 };
 
-// Evaluates a checkpoint on the held-out part of its data. Throws ConfigError when there is none, or the checkpoint is of
-// another model. `warn` receives a line for each torn checkpoint that is skipped.
-Evaluation evaluate_checkpoint(const EvalOptions& options, const std::function<void(const std::string&)>& warn);
+// Evaluates a checkpoint on the held-out part of its data. Throws ConfigError when there is none, or the
+// checkpoint is of another model. `warn` receives a line for each torn checkpoint that is skipped.
+Evaluation evaluate_checkpoint(const EvalOptions& options,
+                               const std::function<void(const std::string&)>& warn);
 
 }  // namespace hocket

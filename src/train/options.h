@@ -25,7 +25,7 @@ struct TrainOptions {
   OptimizerSpec optimizer{};
   double learning_rate = 0;  // 0: the optimizer's default.
   std::string lr_schedule = "constant";
-  std::string lr_rule = "none";   // linear: the rate grows with the batch, relative to `lr_base_batch`.
+  std::string lr_rule = "none";  // linear: the rate grows with the batch, relative to `lr_base_batch`.
   std::int64_t lr_base_batch = 128;
   std::int64_t warmup = 0;  // Steps.
 
@@ -33,7 +33,7 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   int threads = 0;  // 0: as many as there are cores for this process.
 
-  double target_accuracy = 0;  // Stop there; 0: none.
+  double target_accuracy = 0;   // Stop there; 0: none.
   std::int64_t eval_every = 0;  // Steps; 0: after each epoch.
   std::int64_t log_every = 0;   // Steps; 0: about a hundred rows a run, at least one every 50 steps.
   bool gradient_norms = false;  // Record the norm of each parameter's gradient.

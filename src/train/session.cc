@@ -94,14 +94,15 @@ SessionData open_session_data(const TrainOptions& options) {
 
 Session::Session(const TrainOptions& options, const DataInfo& info)
     : micro_batch_((options.batch + options.micro_batches - 1) / options.micro_batches) {
-  model_ = build_model(parse_model(options.model), sample_spec(info), micro_batch_, real_dtype(options.dtype));
+  model_ =
+      build_model(parse_model(options.model), sample_spec(info), micro_batch_, real_dtype(options.dtype));
   for (const ValueId id : model_->values_of(Role::input)) {
     const ValueInfo& input = model_->value(id);
     if (input.name == "weight" || input.name == "key") continue;
     const Field& field = info.fields[field_index(info, input.name)];
     if (Type{field.dtype, batch_shape(field, micro_batch_)} == input.type) continue;
-    throw ConfigError("model {} reads {} as {}; the data has {}", options.model, input.name, to_string(input.type),
-                      to_string(Type{field.dtype, batch_shape(field, micro_batch_)}));
+    throw ConfigError("model {} reads {} as {}; the data has {}", options.model, input.name,
+                      to_string(input.type), to_string(Type{field.dtype, batch_shape(field, micro_batch_)}));
   }
   ProgramOptions program;
   program.optimizer = options.optimizer;
@@ -118,7 +119,8 @@ std::int64_t Session::parameter_count() const { return size_of_model(*model_).pa
 std::vector<NamedTensor> Session::tensors_of(const std::string& prefix, const Arena& arena,
                                              const ArenaLayout& layout) const {
   std::vector<NamedTensor> tensors;
-  for (const ArenaLayout::Entry& entry : layout.entries()) tensors.emplace_back(prefix + entry.name, view_of(arena, entry));
+  for (const ArenaLayout::Entry& entry : layout.entries())
+    tensors.emplace_back(prefix + entry.name, view_of(arena, entry));
   return tensors;
 }
 
@@ -145,10 +147,12 @@ void Session::restore(const Checkpoint& checkpoint, bool with_optimizer) {
   require_same_parameters(checkpoint, expected);
   const auto copy = [&](const std::string& prefix, const Arena& arena, const ArenaLayout& layout) {
     for (const auto& [name, target] : tensors_of(prefix, arena, layout)) {
-      const auto at = std::find_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                                   [&, wanted = name](const NamedTensor& tensor) { return tensor.first == wanted; });
+      const auto at =
+          std::find_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                       [&, wanted = name](const NamedTensor& tensor) { return tensor.first == wanted; });
       if (at == checkpoint.tensors.end() || at->second.byte_size() != target.byte_size()) {
-        throw ConfigError("the checkpoint has no {} that fits; it was made with another optimizer or model", name);
+        throw ConfigError("the checkpoint has no {} that fits; it was made with another optimizer or model",
+                          name);
       }
       std::copy(at->second.bytes().begin(), at->second.bytes().end(), target.bytes().begin());
     }
@@ -162,20 +166,25 @@ std::string Session::hash() const {
   return parameter_hash(tensors_of("", memory_->parameters, program_->layouts().parameters));
 }
 
-void bind_batch(Executable& executable, Slot& slot, const DataInfo& info, const Batch& batch, std::int64_t first) {
+void bind_batch(Executable& executable, Slot& slot, const DataInfo& info, const Batch& batch,
+                std::int64_t first) {
   for (std::size_t i = 0; i < info.fields.size(); ++i) {
     const Tensor& tensor = batch.fields[i];
     std::size_t offset = 0;
-    if (first > 0) offset = tensor.byte_size() / static_cast<std::size_t>(tensor.shape()[0]) * static_cast<std::size_t>(first);
+    if (first > 0)
+      offset =
+          tensor.byte_size() / static_cast<std::size_t>(tensor.shape()[0]) * static_cast<std::size_t>(first);
     executable.bind(slot, info.fields[i].name, tensor.bytes().data() + offset);
   }
-  executable.bind(slot, "weight", batch.weight.bytes().data() + static_cast<std::size_t>(first) * sizeof(float));
+  executable.bind(slot, "weight",
+                  batch.weight.bytes().data() + static_cast<std::size_t>(first) * sizeof(float));
 }
 
 double scalar_output(const Executable& executable, const Slot& slot, std::string_view name) {
   const Tensor tensor = executable.output(slot, name);
   if (tensor.bytes().data() == nullptr) return 0;
-  return tensor.dtype() == DType::f64 ? tensor.values<double>()[0] : static_cast<double>(tensor.values<float>()[0]);
+  return tensor.dtype() == DType::f64 ? tensor.values<double>()[0]
+                                      : static_cast<double>(tensor.values<float>()[0]);
 }
 
 }  // namespace hocket

@@ -21,14 +21,16 @@ TrainOptions with_defaults(TrainOptions options, const DataInfo& info);
 
 // The data of a run: what it trains on and what it is judged by.
 struct SessionData {
-  DataParts parts;                                  // As read.
+  DataParts parts;                                    // As read.
   std::vector<std::unique_ptr<const Dataset>> views;  // Splits and augmentation over them.
   const Dataset* train = nullptr;
-  const Dataset* held_out = nullptr;  // The validation part where one was asked for, else the test part; may be null.
+  const Dataset* held_out =
+      nullptr;  // The validation part where one was asked for, else the test part; may be null.
 };
 SessionData open_session_data(const TrainOptions& options);
 
-// A model compiled for its data, with its weights: all that training and evaluation work on. Used by one thread.
+// A model compiled for its data, with its weights: all that training and evaluation work on. Used by one
+// thread.
 class Session {
  public:
   // `options` are with_defaults(). Throws ConfigError when the model does not fit the data.
@@ -48,7 +50,8 @@ class Session {
   std::string hash() const;  // parameter_hash of the weights as they are now.
 
  private:
-  std::vector<NamedTensor> tensors_of(const std::string& prefix, const Arena& arena, const ArenaLayout& layout) const;
+  std::vector<NamedTensor> tensors_of(const std::string& prefix, const Arena& arena,
+                                      const ArenaLayout& layout) const;
 
   std::int64_t micro_batch_;
   std::unique_ptr<Graph> model_;
@@ -57,7 +60,8 @@ class Session {
 };
 
 // Binds the fields of `batch` and its sample weights to the inputs of the same names, from row `first` on.
-void bind_batch(Executable& executable, Slot& slot, const DataInfo& info, const Batch& batch, std::int64_t first = 0);
+void bind_batch(Executable& executable, Slot& slot, const DataInfo& info, const Batch& batch,
+                std::int64_t first = 0);
 
 // The value of a scalar output as a double; 0 when the graph has none.
 double scalar_output(const Executable& executable, const Slot& slot, std::string_view name);

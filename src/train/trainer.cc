@@ -61,11 +61,13 @@ void require_same_settings(const Checkpoint& checkpoint, const TrainOptions& opt
   for (const auto& [key, value] : settings_of(options)) {
     const auto at = checkpoint.settings.find(key);
     if (at != checkpoint.settings.end() && at->second != value) {
-      throw ConfigError("cannot resume: the checkpoint was made with {} {}, this run has {}", key, at->second, value);
+      throw ConfigError("cannot resume: the checkpoint was made with {} {}, this run has {}", key, at->second,
+                        value);
     }
   }
   if (checkpoint.seed != options.seed) {
-    throw ConfigError("cannot resume: the checkpoint was made with seed {}, this run has {}", checkpoint.seed, options.seed);
+    throw ConfigError("cannot resume: the checkpoint was made with seed {}, this run has {}", checkpoint.seed,
+                      options.seed);
   }
 }
 
@@ -79,13 +81,15 @@ class Training {
         stop_(stop),
         session_(options_, data_.train->info()),
         slot_(session_.program().training().make_slot()),
-        rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps, steps_per_epoch()) {
+        rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
+              steps_per_epoch()) {
     if (options_.micro_batches > 1 && data_.train->info().max_nonzeros > 0) {
       throw ConfigError("micro-batches do not cut sparse rows; use --microbatches 1");
     }
     bind_constants();
     if (!options_.out.empty()) {
-      CheckpointOptions keep{options_.keep_checkpoints, [&](const std::string& line) { observer_.on_warning(line); }};
+      CheckpointOptions keep{options_.keep_checkpoints,
+                             [&](const std::string& line) { observer_.on_warning(line); }};
       store_.emplace(std::filesystem::path(options_.out) / "checkpoints", keep);
     }
     if (options_.resume) resume();
@@ -123,11 +127,12 @@ class Training {
 
   void announce() {
     const DataInfo& info = data_.train->info();
-    observer_.on_start(fmt::format("{} ({} parameters) on {} ({} samples, {} held out), batch {}, {} {:.4g}, {} steps, {} thread{}",
-                                   options_.model, session_.parameter_count(), info.name, info.size,
-                                   data_.held_out == nullptr ? 0 : data_.held_out->info().size, options_.batch,
-                                   options_.optimizer.rule, options_.learning_rate, options_.steps, kernel::num_threads(),
-                                   kernel::num_threads() == 1 ? "" : "s"));
+    observer_.on_start(fmt::format(
+        "{} ({} parameters) on {} ({} samples, {} held out), batch {}, {} {:.4g}, {} steps, {} thread{}",
+        options_.model, session_.parameter_count(), info.name, info.size,
+        data_.held_out == nullptr ? 0 : data_.held_out->info().size, options_.batch, options_.optimizer.rule,
+        options_.learning_rate, options_.steps, kernel::num_threads(),
+        kernel::num_threads() == 1 ? "" : "s"));
   }
 
   void resume() {
@@ -163,7 +168,8 @@ class Training {
     Executable& executable = session_.program().training();
     const Bindings bindings = session_.memory().bindings();
     if (options_.micro_batches > 1) {
-      std::fill(session_.memory().gradients.bytes().begin(), session_.memory().gradients.bytes().end(), std::byte{0});
+      std::fill(session_.memory().gradients.bytes().begin(), session_.memory().gradients.bytes().end(),
+                std::byte{0});
     }
     for (std::int64_t first = 0; first < batch->count; first += session_.micro_batch()) {
       bind_batch(executable, slot_, data_.train->info(), *batch, first);
@@ -193,9 +199,11 @@ class Training {
 
   double checked_loss(Executable& executable, const Bindings& bindings) {
     const double loss = scalar_output(executable, slot_, "loss");
-    if (std::isfinite(loss)) [[likely]] return loss;
+    if (std::isfinite(loss)) [[likely]]
+      return loss;
     const std::string culprit = first_bad_tensor(executable, slot_, bindings);
-    throw Error("step {}: the loss is not finite: {} (learning rate {:.4g})", step_ + 1, culprit, rate_.at(step_));
+    throw Error("step {}: the loss is not finite: {} (learning rate {:.4g})", step_ + 1, culprit,
+                rate_.at(step_));
   }
 
   void after_step() {
@@ -221,7 +229,8 @@ class Training {
     record.epoch = epochs_done();
     record.loss = loss_sum_ / static_cast<double>(std::max<std::int64_t>(1, loss_samples_));
     record.learning_rate = hyper_.learning_rate;
-    record.samples_per_second = static_cast<double>(loss_samples_) / std::max(1e-9, 1e-9 * static_cast<double>(now - recorded_ns_));
+    record.samples_per_second =
+        static_cast<double>(loss_samples_) / std::max(1e-9, 1e-9 * static_cast<double>(now - recorded_ns_));
     record.seconds = train_seconds();
     if (options_.optimizer.clip > 0) {
       record.gradient_norm = scalar_output(session_.program().training(), slot_, "gradient_norm");
@@ -248,8 +257,10 @@ class Training {
     timed(Activity::evaluate, eval_ns_, [&] { evaluation = evaluator_->run(); });
     evaluated_step_ = step_;
     EvalRecord record{step_, epochs_done(), evaluation.loss, evaluation.accuracy, train_seconds()};
-    if (record.accuracy && (!best_accuracy_ || *record.accuracy > *best_accuracy_)) best_accuracy_ = record.accuracy;
-    const bool reached = options_.target_accuracy > 0 && record.accuracy && *record.accuracy >= options_.target_accuracy;
+    if (record.accuracy && (!best_accuracy_ || *record.accuracy > *best_accuracy_))
+      best_accuracy_ = record.accuracy;
+    const bool reached =
+        options_.target_accuracy > 0 && record.accuracy && *record.accuracy >= options_.target_accuracy;
     if (reached && !time_to_target_) time_to_target_ = record.seconds;
     test_ = record;
     observer_.on_eval(record);
@@ -309,7 +320,8 @@ class Training {
     const double c = 1 / (options_.optimizer.weight_decay * samples);
     double squares = 0;
     for (const ArenaLayout::Entry& entry : session_.program().layouts().parameters.entries()) {
-      if (entry.type.shape.rank() >= 2) squares += std::pow(norm(view_of(session_.memory().parameters, entry)), 2);
+      if (entry.type.shape.rank() >= 2)
+        squares += std::pow(norm(view_of(session_.memory().parameters, entry)), 2);
     }
     return 0.5 * squares + c * samples * Evaluator(session_, *data_.train).run().loss;
   }
@@ -347,7 +359,8 @@ class Training {
 };
 
 int choose_threads(int asked) {
-  if (asked < 0 || asked > 1024) throw ConfigError("threads {} is not between 1 and 1024 (0 lets the trainer choose)", asked);
+  if (asked < 0 || asked > 1024)
+    throw ConfigError("threads {} is not between 1 and 1024 (0 lets the trainer choose)", asked);
   return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 

@@ -53,13 +53,14 @@ struct TrainResult {
   double train_seconds = 0;
   double cpu_seconds = 0;
   double compute_seconds = 0;
-  double wait_seconds = 0;  // For data.
+  double wait_seconds = 0;        // For data.
   double first_step_seconds = 0;  // From the start of run() to the end of the first step.
-  double train_loss = 0;    // Of the last record.
+  double train_loss = 0;          // Of the last record.
   std::optional<EvalRecord> test{};
   std::optional<double> best_test_accuracy{};
   std::optional<double> time_to_target{};
-  std::optional<double> objective{};  // Of a linear model with option c: ½|w|² + C·Σ loss over the training data.
+  std::optional<double>
+      objective{};  // Of a linear model with option c: ½|w|² + C·Σ loss over the training data.
   std::int64_t batch = 0;
   std::int64_t total_steps = 0;
   int threads = 1;
@@ -69,9 +70,9 @@ struct TrainResult {
   bool target_missed = false;
 };
 
-// Trains as `options` say, writing checkpoints below options.out. When `stop` becomes true it ends the step, writes a checkpoint
-// and returns with interrupted set. Throws ConfigError, DataError, or Error (such as a loss that is no longer finite,
-// naming the first bad tensor).
+// Trains as `options` say, writing checkpoints below options.out. When `stop` becomes true it ends the step,
+// writes a checkpoint and returns with interrupted set. Throws ConfigError, DataError, or Error (such as a
+// loss that is no longer finite, naming the first bad tensor).
 TrainResult train(const TrainOptions& options, TrainObserver& observer, const std::atomic<bool>& stop);
 
 }  // namespace hocket

@@ -8,7 +8,8 @@
 namespace hocket {
 namespace {
 
-constexpr std::array<std::string_view, 5> kProducts{"matmul", "matmul_dw", "conv2d", "conv2d_dx", "conv2d_dw"};
+constexpr std::array<std::string_view, 5> kProducts{"matmul", "matmul_dw", "conv2d", "conv2d_dx",
+                                                    "conv2d_dw"};
 
 }  // namespace
 
@@ -30,7 +31,8 @@ void use_bf16_products(Graph& graph) {
   for (Node& node : old) {
     const bool is_product = std::find(kProducts.begin(), kProducts.end(), node.op->name()) != kProducts.end();
     for (std::size_t i = 0; is_product && i < 2; ++i) {  // The bias, a third operand, stays f32.
-      if (graph.value(node.inputs[i]).type.dtype == DType::f32) node.inputs[i] = in_bf16(node.inputs[i], node.phase);
+      if (graph.value(node.inputs[i]).type.dtype == DType::f32)
+        node.inputs[i] = in_bf16(node.inputs[i], node.phase);
     }
     graph.nodes().push_back(std::move(node));
   }

@@ -12,9 +12,9 @@ void remove_dead_nodes(Graph& graph) {
 
   std::vector<Node> live;
   for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
-    const bool is_needed =
-        !node->op->updates().empty() ||
-        std::any_of(node->outputs.begin(), node->outputs.end(), [&](ValueId id) { return needed[static_cast<std::size_t>(id)]; });
+    const bool is_needed = !node->op->updates().empty() ||
+                           std::any_of(node->outputs.begin(), node->outputs.end(),
+                                       [&](ValueId id) { return needed[static_cast<std::size_t>(id)]; });
     if (!is_needed) continue;
     for (const ValueId id : node->inputs) needed[static_cast<std::size_t>(id)] = true;
     live.push_back(std::move(*node));

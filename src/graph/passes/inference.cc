@@ -42,11 +42,13 @@ std::unique_ptr<Graph> for_inference(const Graph& graph) {
     if (node.op->name() == "bn_apply") {  // (x, stats, gamma, beta)
       const auto at = running.find(node.inputs[1]);
       if (at == running.end()) {
-        throw ConfigError("node {}: no bn_running keeps running statistics of {}, so the model cannot be evaluated",
-                          node.name, graph.value(node.inputs[1]).name);
+        throw ConfigError(
+            "node {}: no bn_running keeps running statistics of {}, so the model cannot be evaluated",
+            node.name, graph.value(node.inputs[1]).name);
       }
       node.op = find_operator("bn_inference");
-      node.inputs = {node.inputs[0], at->second->inputs[1], at->second->inputs[2], node.inputs[2], node.inputs[3]};
+      node.inputs = {node.inputs[0], at->second->inputs[1], at->second->inputs[2], node.inputs[2],
+                     node.inputs[3]};
     }
     kept.push_back(node);
   }

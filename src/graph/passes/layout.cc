@@ -1,6 +1,6 @@
-// Images are stored as channels_last from the first convolution on. Three kinds of operators: those that want images so
-// (their image operands are listed below), those that work on any layout as long as all operands share it, and the rest,
-// which get plain operands.
+// Images are stored as channels_last from the first convolution on. Three kinds of operators: those that want
+// images so (their image operands are listed below), those that work on any layout as long as all operands
+// share it, and the rest, which get plain operands.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -20,19 +20,20 @@ struct ImageOperands {
 
 const std::vector<ImageOperands>& image_operators() {
   static const std::vector<ImageOperands> kOperators{
-      {"conv2d", {0}, {0}},        {"conv2d_dx", {0}, {0}},    {"conv2d_dw", {0, 1}, {}},
-      {"max_pool", {0}, {0, 1}},   {"max_pool_dx", {0, 1}, {0}}, {"avg_pool", {0}, {0}},
-      {"avg_pool_dx", {0}, {0}},   {"global_avg_pool", {0}, {}}, {"global_avg_pool_dx", {}, {0}},
-      {"bn_stats", {0}, {}},       {"bn_apply", {0}, {0}},     {"bn_apply_grad", {0, 1}, {}},
-      {"bn_apply_dx", {0, 1}, {0}}, {"bn_stats_dx", {1}, {0}}, {"bn_dx", {0, 1}, {0}},
+      {"conv2d", {0}, {0}},         {"conv2d_dx", {0}, {0}},      {"conv2d_dw", {0, 1}, {}},
+      {"max_pool", {0}, {0, 1}},    {"max_pool_dx", {0, 1}, {0}}, {"avg_pool", {0}, {0}},
+      {"avg_pool_dx", {0}, {0}},    {"global_avg_pool", {0}, {}}, {"global_avg_pool_dx", {}, {0}},
+      {"bn_stats", {0}, {}},        {"bn_apply", {0}, {0}},       {"bn_apply_grad", {0, 1}, {}},
+      {"bn_apply_dx", {0, 1}, {0}}, {"bn_stats_dx", {1}, {0}},    {"bn_dx", {0, 1}, {0}},
       {"bn_inference", {0}, {0}},
   };
   return kOperators;
 }
 
 constexpr std::array<std::string_view, 19> kFollowers{
-    "add",  "sub",        "mul",       "div",          "scale",     "relu",  "tanh",    "sigmoid", "gelu",  "exp",
-    "relu_grad", "tanh_grad", "sigmoid_grad", "gelu_grad", "slice", "unslice", "pad", "concat", "accumulate"};
+    "add",     "sub",     "mul", "div",       "scale",     "relu",         "tanh",
+    "sigmoid", "gelu",    "exp", "relu_grad", "tanh_grad", "sigmoid_grad", "gelu_grad",
+    "slice",   "unslice", "pad", "concat",    "accumulate"};
 
 class LayoutChoice {
  public:
@@ -54,7 +55,8 @@ class LayoutChoice {
 
   void place(Node& node) {
     const auto& images = image_operators();
-    const auto at = std::find_if(images.begin(), images.end(), [&](const auto& entry) { return entry.op == node.op->name(); });
+    const auto at = std::find_if(images.begin(), images.end(),
+                                 [&](const auto& entry) { return entry.op == node.op->name(); });
     if (at != images.end()) {
       for (const int i : at->inputs) convert(node, static_cast<std::size_t>(i), Layout::channels_last);
       for (const int i : at->outputs) mark(node.outputs[static_cast<std::size_t>(i)]);
@@ -66,7 +68,8 @@ class LayoutChoice {
     }
   }
 
-  // True for an operator of any layout whose image operands are already channels_last, the first one at least.
+  // True for an operator of any layout whose image operands are already channels_last, the first one at
+  // least.
   bool follows(const Node& node) const {
     if (std::find(kFollowers.begin(), kFollowers.end(), node.op->name()) == kFollowers.end()) return false;
     for (const ValueId id : node.outputs) {
@@ -92,8 +95,9 @@ class LayoutChoice {
       graph_.set_phase(phase);
       const std::string_view to = layout == Layout::plain ? "plain" : "channels_last";
       const std::string_view from = layout == Layout::plain ? "channels_last" : "plain";
-      const Value result = graph_.add("to_layout", {Value(graph_, id)}, {{"from", std::string(from)}, {"to", std::string(to)}},
-                                      graph_.value(id).name + "." + std::string(to));
+      const Value result =
+          graph_.add("to_layout", {Value(graph_, id)}, {{"from", std::string(from)}, {"to", std::string(to)}},
+                     graph_.value(id).name + "." + std::string(to));
       graph_.value(result.id()).layout = layout;
       at->second = result.id();
     }

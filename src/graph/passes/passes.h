@@ -7,18 +7,19 @@
 // Rewrites of a whole graph. Each keeps what the graph computes and leaves its nodes in a runnable order.
 namespace hocket {
 
-// A copy of a forward graph for evaluation: dropout passes its input on, batch norm uses its running statistics.
+// A copy of a forward graph for evaluation: dropout passes its input on, batch norm uses its running
+// statistics.
 std::unique_ptr<Graph> for_inference(const Graph& graph);
 
 // Removes nodes that no output, gradient or in-place update needs.
 void remove_dead_nodes(Graph& graph);
 
-// Merges nodes that one kernel computes in a single pass over memory: matmul+bias, matmul/conv/norm+relu, and the two parts
-// of batch norm's input gradient.
+// Merges nodes that one kernel computes in a single pass over memory: matmul+bias, matmul/conv/norm+relu, and
+// the two parts of batch norm's input gradient.
 void fuse(Graph& graph);
 
-// Stores images as channels_last wherever convolutions, pooling and batch norm want them, and adds to_layout nodes where a
-// value is needed in the other layout.
+// Stores images as channels_last wherever convolutions, pooling and batch norm want them, and adds to_layout
+// nodes where a value is needed in the other layout.
 void choose_layouts(Graph& graph);
 
 // Lets matrix products and convolutions read bf16 copies of their operands; everything else stays f32.

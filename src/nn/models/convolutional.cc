@@ -6,7 +6,8 @@
 namespace hocket {
 namespace {
 
-Value conv_relu(Builder& b, std::string_view name, Value x, std::int64_t out, const ConvOptions& options = {}) {
+Value conv_relu(Builder& b, std::string_view name, Value x, std::int64_t out,
+                const ConvOptions& options = {}) {
   const auto scope = b.scope(name);
   return relu(b, conv(b, x, out, options));
 }
@@ -55,7 +56,8 @@ void build_lenet(Builder& b, const SpecOptions& options, const SampleSpec& sampl
   classifier(b, "fc2", x, sample);
 }
 
-// Krizhevsky, Sutskever and Hinton 2012, in one tower. Small images get a 3×3 first convolution without stride.
+// Krizhevsky, Sutskever and Hinton 2012, in one tower. Small images get a 3×3 first convolution without
+// stride.
 void build_alexnet(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   Value x = image_input(b, "alexnet", sample);
   const bool large = x.dim(2) >= 64 && x.dim(3) >= 64;

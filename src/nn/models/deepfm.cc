@@ -7,7 +7,8 @@
 namespace hocket {
 namespace {
 
-Value table_rows(Builder& b, std::string_view name, Value ids, const SampleSpec& sample, std::int64_t width, bool sparse) {
+Value table_rows(Builder& b, std::string_view name, Value ids, const SampleSpec& sample, std::int64_t width,
+                 bool sparse) {
   const auto scope = b.scope(name);
   return embedding(b, ids, sample.features, width, sparse);
 }
@@ -39,7 +40,8 @@ Value deep_scores(Builder& b, Value x, const IntList& hidden) {
 void build_deepfm(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   const SampleField* category = sample.find("category");
   if (category == nullptr) throw ConfigError("model deepfm needs categorical columns; the data has none");
-  if (sample.target != Target::binary) throw ConfigError("model deepfm needs labels of two classes; this data has others");
+  if (sample.target != Target::binary)
+    throw ConfigError("model deepfm needs labels of two classes; this data has others");
   const bool sparse = options.integer("sparse") != 0;
   const Value ids = b.input("category", DType::i32, category->shape);
 
@@ -53,7 +55,8 @@ void build_deepfm(Builder& b, const SpecOptions& options, const SampleSpec& samp
     const Value numbers = b.input("numeric", DType::f32, numeric->shape);
     deep = b.graph().apply("concat", std::vector<Value>{deep, numbers}, {{"axis", 1}}, "deep.input").front();
   }
-  score_with(b, "sigmoid_cross_entropy", b.add("add", {scores, deep_scores(b, deep, options.list("hidden"))}, {}, "total"));
+  score_with(b, "sigmoid_cross_entropy",
+             b.add("add", {scores, deep_scores(b, deep, options.list("hidden"))}, {}, "total"));
 }
 
 }  // namespace hocket

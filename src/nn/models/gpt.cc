@@ -48,7 +48,9 @@ void predict_next_of_window(Builder& b, Value hidden, const SampleSpec& sample, 
   const Value pooled = b.add("reduce_mean", {hidden}, {{"axes", IntList{1}}}, "pooled");
   const Value scores = output_scores(b, pooled, table, tied, sample.classes);
   const Value labels = b.input("label", DType::i32, {context});
-  const Value last = b.add("slice", {labels}, {{"begin", IntList{0, context - 1}}, {"end", IntList{-1, -1}}, {"step", IntList{1, 1}}}, "next");
+  const Value last =
+      b.add("slice", {labels},
+            {{"begin", IntList{0, context - 1}}, {"end", IntList{-1, -1}}, {"step", IntList{1, 1}}}, "next");
   b.graph().set_output("scores", scores);
   b.graph().set_output("loss", b.add("softmax_cross_entropy", {scores, last, b.sample_weight()}, {}, "loss"));
   b.graph().set_output("correct", b.add("count_correct", {scores, last, b.sample_weight()}, {}, "correct"));
@@ -62,7 +64,8 @@ void build_gpt(Builder& b, const SpecOptions& options, const SampleSpec& sample)
   const std::int64_t context = tokens->shape[0];
   const std::int64_t width = options.integer("width");
   const std::int64_t heads = options.integer("heads");
-  if (heads < 1 || width < 1 || width % heads != 0) throw ConfigError("gpt: heads={} does not divide width={}", heads, width);
+  if (heads < 1 || width < 1 || width % heads != 0)
+    throw ConfigError("gpt: heads={} does not divide width={}", heads, width);
   const bool tied = options.integer("tied") != 0;
   const bool encoder = options.integer("encoder") != 0;
 

@@ -15,8 +15,8 @@ Value dense_input(Builder& b, std::string_view model, const SampleSpec& sample);
 // How many scores a classifier gives for this target: one per class, or one for a yes or no.
 std::int64_t score_count(const SampleSpec& sample);
 
-// Sets the outputs "scores", "loss" and "correct" for the target of the data: cross-entropy over classes or of a yes or no,
-// squared error for real labels.
+// Sets the outputs "scores", "loss" and "correct" for the target of the data: cross-entropy over classes or
+// of a yes or no, squared error for real labels.
 void classify(Builder& b, Value scores, const SampleSpec& sample);
 
 // The same with a given loss operator over labels in {0, 1} or real ones.

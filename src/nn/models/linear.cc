@@ -29,17 +29,20 @@ Value linear_scores(Builder& b, std::string_view model, const SpecOptions& optio
 }  // namespace
 
 void build_linreg(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
-  if (sample.target == Target::classes) throw ConfigError("linreg predicts a number; the data has {} classes", sample.classes);
+  if (sample.target == Target::classes)
+    throw ConfigError("linreg predicts a number; the data has {} classes", sample.classes);
   score_with(b, "squared_error", linear_scores(b, "linreg", options, sample, 1));
 }
 
 void build_logreg(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
-  if (sample.target == Target::real) throw ConfigError("logreg needs labels of two or more classes; the data has real ones");
+  if (sample.target == Target::real)
+    throw ConfigError("logreg needs labels of two or more classes; the data has real ones");
   classify(b, linear_scores(b, "logreg", options, sample, score_count(sample)), sample);
 }
 
 void build_svm(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
-  if (sample.target != Target::binary) throw ConfigError("svm needs labels of two classes; this data has others");
+  if (sample.target != Target::binary)
+    throw ConfigError("svm needs labels of two classes; this data has others");
   score_with(b, "hinge", linear_scores(b, "svm", options, sample, 1));
 }
 

@@ -3,7 +3,8 @@
 #include "nn/builder.h"
 #include "nn/model.h"
 
-// The built-in models as graph builders: each adds its forward graph and sets the outputs that build_model() promises.
+// The built-in models as graph builders: each adds its forward graph and sets the outputs that build_model()
+// promises.
 namespace hocket {
 
 void build_mlp(Builder& b, const SpecOptions& options, const SampleSpec& sample);

@@ -1,5 +1,5 @@
-// He, Zhang, Ren and Sun 2015. CIFAR depths are 6n+2 with shortcuts that need no parameters (every second pixel, new channels
-// zero); ImageNet depths use projections where the shape changes.
+// He, Zhang, Ren and Sun 2015. CIFAR depths are 6n+2 with shortcuts that need no parameters (every second
+// pixel, new channels zero); ImageNet depths use projections where the shape changes.
 #include <algorithm>
 #include <array>
 
@@ -24,13 +24,18 @@ Value conv_norm(Builder& b, std::string_view conv_name, std::string_view norm_na
 
 Value padded_shortcut(Builder& b, Value x, std::int64_t out, std::int64_t stride) {
   if (stride > 1) {
-    x = b.add("slice", {x}, {{"begin", IntList{0, 0, 0, 0}}, {"end", IntList{-1, -1, -1, -1}}, {"step", IntList{1, 1, stride, stride}}},
+    x = b.add("slice", {x},
+              {{"begin", IntList{0, 0, 0, 0}},
+               {"end", IntList{-1, -1, -1, -1}},
+               {"step", IntList{1, 1, stride, stride}}},
               "subsample");
   }
   const std::int64_t missing = out - x.dim(1);
   if (missing == 0) return x;
   const std::int64_t before = missing / 2;
-  return b.add("pad", {x}, {{"before", IntList{0, before, 0, 0}}, {"after", IntList{0, missing - before, 0, 0}}}, "widen");
+  return b.add("pad", {x},
+               {{"before", IntList{0, before, 0, 0}}, {"after", IntList{0, missing - before, 0, 0}}},
+               "widen");
 }
 
 Value basic_block(Builder& b, Value x, std::int64_t out, std::int64_t stride, bool project) {
@@ -39,7 +44,9 @@ Value basic_block(Builder& b, Value x, std::int64_t out, std::int64_t stride, bo
   y = conv_norm(b, "conv2", "bn2", y, out, 3, 1);
   const bool same = stride == 1 && x.dim(1) == out;
   Value shortcut = x;
-  if (!same) shortcut = project ? conv_norm(b, "down.conv", "down.bn", x, out, 1, stride) : padded_shortcut(b, x, out, stride);
+  if (!same)
+    shortcut = project ? conv_norm(b, "down.conv", "down.bn", x, out, 1, stride)
+                       : padded_shortcut(b, x, out, stride);
   return b.add("relu", {b.add("add", {y, shortcut}, {}, "sum")}, {}, "relu2");
 }
 
@@ -94,13 +101,15 @@ Value cifar_body(Builder& b, Value x, std::int64_t blocks) {
 void build_resnet(Builder& b, const SpecOptions& options, const SampleSpec& sample) {
   Value x = image_input(b, "resnet", sample);
   const std::int64_t depth = options.integer("depth");
-  const auto* at = std::find_if(kImageNet.begin(), kImageNet.end(), [&](const auto& entry) { return entry.depth == depth; });
+  const auto* at = std::find_if(kImageNet.begin(), kImageNet.end(),
+                                [&](const auto& entry) { return entry.depth == depth; });
   if (at != kImageNet.end()) {
     x = imagenet_body(b, x, *at);
   } else if (depth >= 8 && depth <= 1202 && depth % 6 == 2) {
     x = cifar_body(b, x, (depth - 2) / 6);
   } else {
-    throw ConfigError("resnet: depth {} is not 18, 34, 50, 101, 152 (ImageNet) nor 6n+2 such as 20, 32, 56 (CIFAR)", depth);
+    throw ConfigError(
+        "resnet: depth {} is not 18, 34, 50, 101, 152 (ImageNet) nor 6n+2 such as 20, 32, 56 (CIFAR)", depth);
   }
   x = b.add("global_avg_pool", {x}, {}, "pool");
   Value scores;
