@@ -20,7 +20,7 @@ fs::path chosen_checkpoint(const Arguments& arguments) {
   const std::string run = arguments.text("run", word);
   const std::string checkpoint = arguments.text("checkpoint");
   if (run.empty() == checkpoint.empty()) throw ConfigError("eval: give either --run DIR or --checkpoint DIR");
-  const fs::path path = run.empty() ? checkpoint : run;
+  fs::path path = run.empty() ? checkpoint : run;
   if (!fs::is_directory(path)) throw ConfigError("eval: there is no folder {}", path.string());
   return path;
 }

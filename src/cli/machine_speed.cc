@@ -31,6 +31,7 @@ double on_threads(int threads, const Measure& measure) {
   std::barrier start(threads);
   {
     std::vector<std::jthread> pool;
+    pool.reserve(rates.size());
     for (double& rate : rates) {
       pool.emplace_back([&] {
         start.arrive_and_wait();

@@ -52,7 +52,7 @@ std::string joined_within(const std::vector<std::string>& parts, std::size_t col
 
 std::string progress_line(const StepRecord& record, std::optional<double> seconds_left, int columns,
                           bool has_color) {
-  const std::string text =
+  std::string text =
       joined_within(parts_of(record, seconds_left), static_cast<std::size_t>(std::max(columns - 1, 1)));
   const int room = std::min(columns - 2 - static_cast<int>(text.size()), kLargestBar);
   if (room < kSmallestBar) return text;

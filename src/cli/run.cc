@@ -131,6 +131,7 @@ std::string describe(const Run& run) {
 std::string run_json(const Run& run) {
   auto json = nlohmann::ordered_json::parse(to_json(run.summary));
   json["train_loss"] = run.result.train_loss;
+  json["first_step_seconds"] = run.result.first_step_seconds;
   json["objective"] = run.result.objective ? nlohmann::ordered_json(*run.result.objective) : nullptr;
   json["run"] = run.folder.path().string();
   json["report"] = run.folder.report_file().string();

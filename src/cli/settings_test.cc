@@ -10,7 +10,7 @@ namespace hocket {
 namespace {
 
 std::filesystem::path write_config(const std::string& text) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "settings_test.toml";
+  std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "settings_test.toml";
   std::ofstream(path) << text;
   return path;
 }

@@ -81,7 +81,8 @@ Request read_request(const Arguments& arguments) {
 
 RunFolder make_folder(const Request& request) {
   if (!request.out.empty()) return RunFolder(request.out);
-  const std::string model = request.settings.train_options().model;
+  std::string model = request.settings.train_options().model;
+  if (model.starts_with("file:")) model = fs::path(model.substr(5)).filename().string();
   return RunFolder::create("runs", std::chrono::system_clock::now(), model, "allreduce");
 }
 
@@ -137,8 +138,7 @@ Command train_command() {
   command.options = train_options();
   command.examples = {
       "hocket train --model lenet --data fashion-mnist --epochs 3",
-      "hocket train --model resnet20 --data synthetic:cifar10 --epochs 2 --lr-schedule cosine --augment "
-      "flip,shift=4",
+      "hocket train --model resnet20 --data synthetic:cifar10 --lr-schedule cosine --augment flip,shift=4",
       "hocket train --model gpt --data text:book.txt --steps 1500",
       "hocket train --model logreg,c=1 --data libsvm:a9a --test-data libsvm:a9a.t",
       "hocket train --resume runs/20260801-120000-lenet-allreduce",
