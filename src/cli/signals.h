@@ -1,14 +1,19 @@
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
+#include <thread>
 
 namespace hocket {
 
 // Ignores SIGPIPE: a write to a reader that has gone is an error like any other.
 void ignore_broken_pipes();
 
-// While it lives, the first SIGINT or SIGTERM sets a flag and the second one ends the process at once. At
-// most one exists at a time.
+// While it lives, the first SIGINT or SIGTERM sets a flag and the second one ends the process at once. A
+// thread of its own waits for them: a handler on a computing thread would write its frame over what oneDNN's
+// generated code keeps below the stack pointer. Threads started while it lives leave these signals to it, so
+// make it before all others. Used by one thread.
 class StopSignals {
  public:
   StopSignals();
@@ -16,8 +21,18 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  const std::atomic<bool>& stop() const;
+  const std::atomic<bool>& stop() const { return stop_; }
   int exit_code() const;  // kInterrupted, or kTerminated after SIGTERM.
+
+ private:
+  void wait_for_signals();
+
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> has_ended_{false};
+  std::atomic<int> first_signal_{0};
+  sigset_t signals_{};
+  sigset_t mask_before_{};
+  std::jthread thread_;
 };
 
 }  // namespace hocket
