@@ -35,7 +35,7 @@ whole = train(*ARGUMENTS, "--out", "whole")
 assert train("--resume", "stopped")["parameter_hash"] == whole["parameter_hash"]
 
 # A second signal does not wait for the step, which takes seconds here.
-slow = ["--model", "alexnet", "--data", "synthetic:imagenet,samples=64", "--batch", "64", "--dtype", "f64"]
+slow = ["--model", "lenet", "--data", "synthetic:mnist,samples=3000", "--batch", "3000", "--dtype", "f64"]
 process = subprocess.Popen([HOCKET, "train", *slow, "--out", "slow"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 while not pathlib.Path("slow/config.toml").exists():
     time.sleep(0.01)
