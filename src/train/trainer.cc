@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -57,6 +58,15 @@ std::map<std::string, std::string> settings_of(const TrainOptions& o) {
           {"dtype", o.dtype}};
 }
 
+// How far the run had come by one of its counters; 0 where the checkpoint does not say.
+std::int64_t progress_of(const Checkpoint& checkpoint, const std::string& counter) {
+  const auto at = checkpoint.settings.find(counter);
+  std::int64_t value = 0;
+  if (at != checkpoint.settings.end())
+    std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
+  return value;
+}
+
 void require_same_settings(const Checkpoint& checkpoint, const TrainOptions& options) {
   for (const auto& [key, value] : settings_of(options)) {
     const auto at = checkpoint.settings.find(key);
@@ -103,7 +113,6 @@ class Training {
     loading.seed = options_.seed;
     loading.start = position_;
     Loader loader(*data_.train, loading);
-    since_record_ = now_ns();
     while (step_ < options_.steps && !stop_.load(std::memory_order_relaxed)) {
       one_step(loader);
       after_step();
@@ -145,6 +154,8 @@ class Training {
     require_same_settings(*checkpoint, options_);
     session_.restore(*checkpoint, true);
     step_ = checkpoint->step;
+    samples_ = progress_of(*checkpoint, "samples");
+    train_ns_ = recorded_ns_ = progress_of(*checkpoint, "train_ns");
     position_ = {checkpoint->epoch, checkpoint->position};
     observer_.on_warning(fmt::format("resuming after step {}", step_));
   }
@@ -273,6 +284,8 @@ class Training {
     timed(Activity::checkpoint, checkpoint_ns_, [&] {
       Checkpoint checkpoint = session_.checkpoint();
       checkpoint.settings = settings_of(options_);
+      checkpoint.settings["samples"] = std::to_string(samples_);
+      checkpoint.settings["train_ns"] = std::to_string(train_ns_);
       checkpoint.seed = options_.seed;
       checkpoint.step = step_;
       checkpoint.epoch = position_.epoch;
@@ -347,7 +360,6 @@ class Training {
   double loss_sum_ = 0;
   std::int64_t loss_samples_ = 0;
   double last_loss_ = 0;
-  std::int64_t since_record_ = 0;
   std::int64_t recorded_ns_ = 0;
   std::int64_t saved_step_ = -1;
   std::int64_t evaluated_step_ = -1;
