@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -22,10 +23,15 @@ bool comes_from_onednn(const void* address) {
          std::strstr(info.dli_fname, "dnnl") != nullptr;
 }
 
-void* counted(std::size_t bytes, std::size_t alignment, const void* caller) {
+// Null when there is no memory left.
+void* try_counted(std::size_t bytes, std::size_t alignment, const void* caller) {
   ++(comes_from_onednn(caller) ? library_allocations : our_allocations);
-  void* memory = std::aligned_alloc(
-      alignment, (bytes + alignment - 1) / alignment * alignment + (bytes == 0 ? alignment : 0));
+  const std::size_t whole = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  return std::aligned_alloc(alignment, whole);
+}
+
+void* counted(std::size_t bytes, std::size_t alignment, const void* caller) {
+  void* memory = try_counted(bytes, alignment, caller);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -36,6 +42,12 @@ void* operator new(std::size_t bytes) { return counted(bytes, 16, __builtin_retu
 void* operator new[](std::size_t bytes) { return counted(bytes, 16, __builtin_return_address(0)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return counted(bytes, static_cast<std::size_t>(alignment), __builtin_return_address(0));
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return try_counted(bytes, 16, __builtin_return_address(0));
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return try_counted(bytes, 16, __builtin_return_address(0));
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
