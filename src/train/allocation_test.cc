@@ -1,60 +1,10 @@
-// Counts what a training step allocates, by replacing the global operator new of this test program. oneDNN's
-// own calls are told from ours by the address they come from.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
-#include <new>
 
+#include "train/test_allocations.h"
 #include "train/trainer.h"
-
-namespace {
-
-std::atomic<std::int64_t> our_allocations{0};
-std::atomic<std::int64_t> library_allocations{0};
-
-bool comes_from_onednn(const void* address) {
-  Dl_info info{};
-  return ::dladdr(address, &info) != 0 && info.dli_fname != nullptr &&
-         std::strstr(info.dli_fname, "dnnl") != nullptr;
-}
-
-// Null when there is no memory left.
-void* try_counted(std::size_t bytes, std::size_t alignment, const void* caller) {
-  ++(comes_from_onednn(caller) ? library_allocations : our_allocations);
-  const std::size_t whole = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-  return std::aligned_alloc(alignment, whole);
-}
-
-void* counted(std::size_t bytes, std::size_t alignment, const void* caller) {
-  void* memory = try_counted(bytes, alignment, caller);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return counted(bytes, 16, __builtin_return_address(0)); }
-void* operator new[](std::size_t bytes) { return counted(bytes, 16, __builtin_return_address(0)); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return counted(bytes, static_cast<std::size_t>(alignment), __builtin_return_address(0));
-}
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  return try_counted(bytes, 16, __builtin_return_address(0));
-}
-void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
-  return try_counted(bytes, 16, __builtin_return_address(0));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace hocket {
 namespace {
@@ -64,8 +14,8 @@ class StepCounter final : public TrainObserver {
  public:
   void on_span(Activity activity, std::int64_t, std::int64_t) override {
     if (activity != Activity::update || steps_ == ours_.size()) return;
-    ours_[steps_] = our_allocations.load();
-    library_[steps_++] = library_allocations.load();
+    ours_[steps_] = allocation_counts().ours.load();
+    library_[steps_++] = allocation_counts().library.load();
   }
 
   std::size_t steps() const { return steps_; }
