@@ -41,6 +41,7 @@ StepSetup text_setup(std::string name, std::int64_t context, std::int64_t batch,
 
 std::vector<Type> types_of(const Graph& graph, const std::vector<ValueId>& ids) {
   std::vector<Type> types;
+  types.reserve(ids.size());
   for (const ValueId id : ids) types.push_back(graph.value(id).type);
   return types;
 }

@@ -155,6 +155,7 @@ std::vector<StepRow> measure_step(const StepSetup& setup, int threads, const Ste
   run_rounds(peers, peak, setup, options.rounds, peak_flops);
   const double flops = training_flops(*build_model(parse_model(setup.name), setup.sample, setup.batch));
   std::vector<StepRow> rows;
+  rows.reserve(peers.size());
   for (const Peer& peer : peers) rows.push_back(row_of(peer, setup, threads, flops, peak_flops));
   return rows;
 }

@@ -1,6 +1,7 @@
 #include "cli/bench/step_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -10,7 +11,7 @@ namespace hocket {
 namespace {
 
 std::string rate_text(const Spread& rate) {
-  const auto whole = [](double value) { return count_text(static_cast<std::int64_t>(value + 0.5)); };
+  const auto whole = [](double value) { return count_text(std::llround(value)); };
   return fmt::format("{:>9} ({} - {})", whole(rate.median), whole(rate.p10), whole(rate.p90));
 }
 
