@@ -85,6 +85,11 @@ bool supports(const Call& call);
 // What rank `me` does. The call must be supported.
 Schedule schedule_of(const Call& call, Rank me);
 
+// Elements that the `data` and the `input` of rank `me` must have. Without Call::blocks `data` has `count`; `input`, of
+// all_to_all only, then has `world` blocks as large as block `me` of `data` (so `count` where that divides evenly).
+std::size_t data_size(const Call& call, Rank me);
+std::size_t input_size(const Call& call, Rank me);
+
 // Whether the algorithm sums every element in rank order.
 bool keeps_rank_order(Algorithm algorithm);
 

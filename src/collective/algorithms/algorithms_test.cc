@@ -1,0 +1,161 @@
+// Every collective by every algorithm, on the interpreter, against what it must do.
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "collective/oracle.h"
+
+namespace hocket {
+namespace {
+
+class EveryWay : public testing::TestWithParam<Way> {
+ protected:
+  static Call call(int world, std::size_t count) {
+    return {.collective = GetParam().collective,
+            .algorithm = GetParam().algorithm,
+            .world = world,
+            .count = count};
+  }
+};
+
+// Every root for short vectors, three for long ones.
+std::set<Rank> roots_for(const Call& call) {
+  if (!has_root(call.collective) && call.algorithm != Algorithm::master) return {0};
+  std::set<Rank> roots = {0, call.world / 2, call.world - 1};
+  for (Rank root = 0; call.count < 1000 && root < call.world; ++root) roots.insert(root);
+  return roots;
+}
+
+// Groups of one, of two, of unequal sizes, interleaved, and no word of groups.
+std::vector<std::vector<Rank>> groupings_for(const Call& call) {
+  std::vector<std::vector<Rank>> groupings = {{}};
+  if (call.algorithm != Algorithm::hierarchical) return groupings;
+  for (const int kind : {0, 1, 2, 3}) {
+    std::vector<Rank> group_of;
+    for (Rank rank = 0; rank < call.world; ++rank) {
+      const std::vector<Rank> choices = {rank, rank / 2, rank < 3 ? 7 : 2, rank % 3};
+      group_of.push_back(choices[static_cast<std::size_t>(kind)]);
+    }
+    groupings.push_back(group_of);
+  }
+  return groupings;
+}
+
+TEST_P(EveryWay, GivesTheRightResultForEveryWorldCountAndRoot) {
+  for (const int world : {1, 2, 3, 4, 5, 7, 8, 16}) {
+    const auto p = static_cast<std::size_t>(world);
+    for (const std::size_t count : std::set<std::size_t>{0, 1, p - 1, p, p + 1, 1000, 65537}) {
+      Call c = call(world, count);
+      if (!supports(c)) continue;
+      for (const Rank root : roots_for(c)) {
+        for (const std::vector<Rank>& group_of : groupings_for(c)) {
+          c.root = root;
+          c.group_of = group_of;
+          expect_right_result(c);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EveryWay, GivesTheRightResultForShortSegments) {
+  for (const int world : {2, 3, 4, 7, 8}) {
+    for (const std::size_t segment : {1, 2, 3, 7}) {
+      Call c = call(world, 61);
+      c.segment = segment;
+      c.root = world - 1;
+      if (supports(c)) expect_right_result(c);
+    }
+  }
+}
+
+bool allows_uneven_blocks(const Way& way) {
+  const std::vector<std::size_t> blocks(way.collective == Collective::all_to_all ? 16 : 4, 0);
+  return supports({.collective = way.collective, .algorithm = way.algorithm, .world = 4, .blocks = blocks});
+}
+
+RC_GTEST_PROP(EveryWay, GivesTheRightResultForUnevenBlocks, ()) {
+  const auto ways = all_ways();
+  const Way way = *rc::gen::suchThat(rc::gen::elementOf(ways), allows_uneven_blocks);
+  const int world = *rc::gen::inRange(1, 17);
+  const auto blocks =
+      static_cast<std::size_t>(way.collective == Collective::all_to_all ? world * world : world);
+  Call call{.collective = way.collective, .algorithm = way.algorithm, .world = world};
+  call.root = *rc::gen::inRange(0, world);
+  call.blocks = *rc::gen::container<std::vector<std::size_t>>(blocks, rc::gen::inRange<std::size_t>(0, 9));
+  call.count = std::accumulate(call.blocks.begin(), call.blocks.end(), std::size_t{0});
+  if (supports(call)) expect_right_result(call);
+}
+
+TEST_P(EveryWay, SendsAndReceivesInTheSameRound) {
+  for (const int world : {2, 3, 4, 5, 6, 7, 8, 12, 16}) {
+    Call c = call(world, 100);
+    c.root = world / 2;
+    if (!supports(c)) continue;
+    const std::vector<Schedule> schedules = schedules_of(c);
+    for (int index = 0; index < schedules[0].rounds(); ++index) {
+      std::multiset<std::pair<Rank, Rank>> sent;
+      std::multiset<std::pair<Rank, Rank>> received;
+      for (Rank me = 0; me < world; ++me) {
+        const Schedule& schedule = schedules[static_cast<std::size_t>(me)];
+        ASSERT_EQ(schedule.rounds(), schedules[0].rounds()) << text_of(c);
+        Round round;
+        schedule.round(index, round);
+        for (const Action& action : round) {
+          if (action.is_send()) sent.insert({me, action.peer});
+          if (action.is_message() && !action.is_send()) received.insert({action.peer, me});
+        }
+      }
+      ASSERT_EQ(sent, received) << text_of(c) << ", round " << index;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Collective, EveryWay, testing::ValuesIn(all_ways()),
+                         [](const testing::TestParamInfo<Way>& way) { return name_of(way.param); });
+
+// Floating-point sums depend on their order, so equal bits show that the order is that of a serial sum.
+TEST(RankOrder, IsKeptByTheAlgorithmsThatPromiseIt) {
+  constexpr std::size_t kCount = 37;
+  for (const Way& way : all_ways()) {
+    if (!keeps_rank_order(way.algorithm) || way.collective != Collective::all_reduce) continue;
+    for (const int world : {2, 3, 5, 8, 16}) {
+      std::vector<std::vector<float>> data(static_cast<std::size_t>(world), std::vector<float>(kCount));
+      std::vector<float> expected;
+      for (Rank rank = 0; rank < world; ++rank) {
+        auto& mine = data[static_cast<std::size_t>(rank)];
+        for (std::size_t i = 0; i < kCount; ++i) {
+          mine[i] =
+              1.0F / static_cast<float>(1 + (static_cast<std::size_t>(rank) * 7919 + i * 104729) % 1009);
+        }
+        if (rank == 0) expected = mine;
+        for (std::size_t i = 0; rank > 0 && i < kCount; ++i) expected[i] += mine[i];
+      }
+      const Call call{.algorithm = way.algorithm, .world = world, .count = kCount, .root = world / 2};
+      interpret<float>(schedules_of(call), data, {}, [](float& into, float from) { into += from; });
+      for (const auto& result : data) EXPECT_EQ(result, expected) << text_of(call);
+    }
+  }
+}
+
+// The notes' example: two ranks with [1, 2, 3] each; chunk 0 is [1, 2], chunk 1 is [3].
+TEST(RingAllReduce, SumsTheExampleOfTheNotes) {
+  const Call call{.algorithm = Algorithm::ring, .world = 2, .count = 3};
+  Round round;
+  schedule_of(call, 0).round(0, round);
+  EXPECT_EQ(round, (Round{send(1, {2, 1}), recv_reduce(1, {0, 2})}));
+  schedule_of(call, 1).round(0, round);
+  EXPECT_EQ(round, (Round{send(0, {0, 2}), recv_reduce(0, {2, 1})}));
+  schedule_of(call, 0).round(1, round);
+  EXPECT_EQ(round, (Round{send(1, {0, 2}), recv(1, {2, 1})}));
+
+  std::vector<std::vector<int>> data = {{1, 2, 3}, {1, 2, 3}};
+  interpret<int>(schedules_of(call), data, {}, [](int& into, int from) { into += from; });
+  EXPECT_EQ(data, (std::vector<std::vector<int>>{{2, 4, 6}, {2, 4, 6}}));
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "collective/blocks.h"
+#include "collective/schedule.h"
+
+namespace hocket {
+
+// A rank's place in a ring of some of the ranks.
+struct Ring {
+  int size = 1;
+  int me = 0;  // Counted in the ring.
+  Rank prev = 0;
+  Rank next = 0;
+};
+
+// Chunk i of `chunks`, which has ring.size of them, belongs to the i-th rank of the ring.
+Schedule ring_reduce_scatter(const Ring& ring, const Blocks& chunks);
+Schedule ring_all_gather(const Ring& ring, const Blocks& chunks);
+Schedule ring_all_reduce(const Ring& ring, const Blocks& chunks);
+
+}  // namespace hocket
