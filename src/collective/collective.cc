@@ -94,11 +94,17 @@ constexpr std::array kWays = {
     Way{Collective::broadcast, Algorithm::direct, master_broadcast},
     Way{Collective::broadcast, Algorithm::master, master_broadcast},
     Way{Collective::broadcast, Algorithm::binomial, binomial_broadcast},
+    Way{Collective::broadcast, Algorithm::naive_ring, naive_ring_broadcast},
+    Way{Collective::broadcast, Algorithm::segmented_ring, segmented_ring_broadcast},
+    Way{Collective::broadcast, Algorithm::double_tree, double_tree_broadcast},
 
     Way{Collective::reduce, Algorithm::direct, sharded_reduce},
     Way{Collective::reduce, Algorithm::master, master_reduce},
     Way{Collective::reduce, Algorithm::sharded, sharded_reduce},
     Way{Collective::reduce, Algorithm::binomial, binomial_reduce},
+    Way{Collective::reduce, Algorithm::naive_ring, naive_ring_reduce},
+    Way{Collective::reduce, Algorithm::segmented_ring, segmented_ring_reduce},
+    Way{Collective::reduce, Algorithm::double_tree, double_tree_reduce},
 
     Way{Collective::all_reduce, Algorithm::direct, sharded_all_reduce},
     Way{Collective::all_reduce, Algorithm::master, master_all_reduce},
@@ -107,8 +113,12 @@ constexpr std::array kWays = {
     Way{Collective::all_reduce, Algorithm::binomial, binomial_all_reduce},
     Way{Collective::all_reduce, Algorithm::recursive_doubling, recursive_doubling_all_reduce},
     Way{Collective::all_reduce, Algorithm::halving_doubling, halving_doubling_all_reduce},
+    Way{Collective::all_reduce, Algorithm::naive_ring, naive_ring_all_reduce},
     Way{Collective::all_reduce, Algorithm::ring, ring_all_reduce},
     Way{Collective::all_reduce, Algorithm::segmented_ring, segmented_ring_all_reduce},
+    Way{Collective::all_reduce, Algorithm::double_tree, double_tree_all_reduce},
+    Way{Collective::all_reduce, Algorithm::hierarchical, hierarchical_all_reduce},
+    Way{Collective::all_reduce, Algorithm::ring_2d, ring_2d_all_reduce},
 
     Way{Collective::gather, Algorithm::direct, master_gather},
     Way{Collective::gather, Algorithm::master, master_gather},
@@ -169,6 +179,14 @@ bool has_fitting_blocks(const Call& call) {
          std::accumulate(call.blocks.begin(), call.blocks.end(), std::size_t{0}) == call.count;
 }
 
+// A number below `world` for every rank, or none at all.
+bool has_fitting_groups(const Call& call) {
+  if (call.group_of.empty()) return true;
+  return call.group_of.size() == static_cast<std::size_t>(call.world) &&
+         std::all_of(call.group_of.begin(), call.group_of.end(),
+                     [&](Rank group) { return group >= 0 && group < call.world; });
+}
+
 }  // namespace
 
 std::string_view name_of(Collective collective) { return name_in(kCollectiveNames, collective); }
@@ -187,8 +205,7 @@ bool supports(const Call& call) {
   if (way == nullptr || call.world < 1 || call.root < 0 || call.root >= call.world) return false;
   if (way->worlds == Worlds::powers_of_two && !is_power_of_two(call.world)) return false;
   if (way->cuts == Cuts::even && !call.blocks.empty()) return false;
-  if (!call.group_of.empty() && call.group_of.size() != static_cast<std::size_t>(call.world)) return false;
-  return has_fitting_blocks(call);
+  return has_fitting_groups(call) && has_fitting_blocks(call);
 }
 
 Schedule schedule_of(const Call& call, Rank me) {
@@ -209,8 +226,7 @@ bool keeps_rank_order(Algorithm algorithm) {
     case Algorithm::direct:
     case Algorithm::master:
     case Algorithm::exchange:
-    case Algorithm::sharded:
-    case Algorithm::naive_ring: return true;
+    case Algorithm::sharded: return true;
     default: return false;
   }
 }

@@ -12,16 +12,14 @@
 
 namespace hocket {
 
-// What `data` means (P ranks; block r belongs to rank r; all blocks together are `data`, in rank order):
-//   broadcast       the root's data reaches all                              all_reduce      every rank gets
-//   the sum reduce          the root's data becomes the sum; others' is undefined    reduce_scatter  rank r
-//   gets block r of the sum gather          the root's data becomes everyone's block all_gather      everyone
-//   gets everyone's block scatter         rank r gets block r of the root's data                   all_to_all
-//   block r of `data` is what rank r had for me barrier         nobody leaves before all have come in block
-//   `me` of its `input`
+// What happens to `data` (P ranks; block r belongs to rank r; all blocks together are `data`, in rank order):
+//   broadcast: the root's reaches all. reduce: the root's becomes the sum, the others' is undefined.
+//   all_reduce: everyone's becomes the sum. reduce_scatter: rank r gets block r of the sum.
+//   gather: the root gets everyone's block. all_gather: everyone does. scatter: rank r gets the root's block
+//   r. all_to_all: block r becomes what rank r had for me in block `me` of its `input`. barrier: nobody
+//   leaves before all have come in.
 // Of gather, all_gather and scatter only block `me` is defined at the start or the end of a rank that is not
-// the root; the rest of `data` may be overwritten. all_to_all: block sizes may differ by sender and receiver
-// (`Blocks`).
+// the root; the rest of `data` may be overwritten. all_to_all: block sizes may differ by sender and receiver.
 enum class Collective : std::uint8_t {
   broadcast,
   reduce,
@@ -70,13 +68,14 @@ struct Call {
   Collective collective = Collective::all_reduce;
   Algorithm algorithm = Algorithm::ring;
   int world = 1;
-  std::size_t count = 0;            // Elements of `data`, all blocks together.
-  Rank root = 0;                    // Of broadcast, reduce, gather, scatter; the master of `master`.
-  std::size_t segment = 0;          // Elements in one segment of a pipelined algorithm; 0: a sane default.
-  std::vector<Rank> group_of = {};  // hierarchical: the group (host, rack) of each rank. ring_2d: ignored.
-  std::vector<std::size_t> blocks =
-      {};  // The v-variants: elements of each rank's block (all_to_all: P x P, by sender,
-           // then receiver). Empty: split_evenly(count, world, r), all_to_all likewise.
+  std::size_t count = 0;    // Elements of `data`, all blocks together.
+  Rank root = 0;            // Of broadcast, reduce, gather, scatter; the master of `master`.
+  std::size_t segment = 0;  // Elements in one segment of a pipelined algorithm; 0: a sane default.
+  // hierarchical: the group (host, rack) of each rank, a number below `world`. Empty: all are one group.
+  std::vector<Rank> group_of = {};
+  // The v-variants: elements of each rank's block (all_to_all: P x P, by sender, then receiver; `count` is
+  // then ignored). Empty: block r has split_evenly(count, world, r).
+  std::vector<std::size_t> blocks = {};
 };
 
 // Whether `algorithm` can carry out `call.collective` in a world of that size.
@@ -85,8 +84,9 @@ bool supports(const Call& call);
 // What rank `me` does. The call must be supported.
 Schedule schedule_of(const Call& call, Rank me);
 
-// Elements that the `data` and the `input` of rank `me` must have. Without Call::blocks `data` has `count`; `input`, of
-// all_to_all only, then has `world` blocks as large as block `me` of `data` (so `count` where that divides evenly).
+// Elements that the `data` and the `input` of rank `me` must have. Without Call::blocks `data` has `count`;
+// `input`, of all_to_all only, then has `world` blocks as large as block `me` of `data` (so `count` where
+// that divides evenly).
 std::size_t data_size(const Call& call, Rank me);
 std::size_t input_size(const Call& call, Rank me);
 

@@ -55,6 +55,19 @@ Schedule ring_reduce_scatter(const Call& call, Rank me);
 Schedule ring_all_gather(const Call& call, Rank me);
 Schedule segmented_ring_all_reduce(const Call& call, Rank me);
 
+Schedule naive_ring_broadcast(const Call& call, Rank me);
+Schedule naive_ring_reduce(const Call& call, Rank me);
+Schedule naive_ring_all_reduce(const Call& call, Rank me);
+Schedule segmented_ring_broadcast(const Call& call, Rank me);
+Schedule segmented_ring_reduce(const Call& call, Rank me);
+
+Schedule double_tree_broadcast(const Call& call, Rank me);
+Schedule double_tree_reduce(const Call& call, Rank me);
+Schedule double_tree_all_reduce(const Call& call, Rank me);
+
+Schedule hierarchical_all_reduce(const Call& call, Rank me);
+Schedule ring_2d_all_reduce(const Call& call, Rank me);
+
 // ---- what several builders share ----
 
 // Adds a message, unless it is empty.

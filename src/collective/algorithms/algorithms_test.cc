@@ -36,7 +36,8 @@ std::vector<std::vector<Rank>> groupings_for(const Call& call) {
   for (const int kind : {0, 1, 2, 3}) {
     std::vector<Rank> group_of;
     for (Rank rank = 0; rank < call.world; ++rank) {
-      const std::vector<Rank> choices = {rank, rank / 2, rank < 3 ? 7 : 2, rank % 3};
+      const std::vector<Rank> choices = {rank, rank / 2, rank < 3 ? call.world - 1 : call.world / 2,
+                                         rank % 3};
       group_of.push_back(choices[static_cast<std::size_t>(kind)]);
     }
     groupings.push_back(group_of);
@@ -117,26 +118,48 @@ TEST_P(EveryWay, SendsAndReceivesInTheSameRound) {
 INSTANTIATE_TEST_SUITE_P(Collective, EveryWay, testing::ValuesIn(all_ways()),
                          [](const testing::TestParamInfo<Way>& way) { return name_of(way.param); });
 
+std::vector<std::vector<float>> fractions(int world, std::size_t count) {
+  std::vector<std::vector<float>> vectors;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(world); ++rank) {
+    std::vector<float>& vector = vectors.emplace_back();
+    for (std::size_t i = 0; i < count; ++i) {
+      vector.push_back(1.0F / static_cast<float>(1 + (rank * 7919 + i * 104729) % 1009));
+    }
+  }
+  return vectors;
+}
+
+std::vector<float> serial_sum(const std::vector<std::vector<float>>& vectors) {
+  std::vector<float> sum = vectors[0];
+  for (std::size_t rank = 1; rank < vectors.size(); ++rank) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += vectors[rank][i];
+  }
+  return sum;
+}
+
+// The part of the sum that a rank ends up with.
+Range summed(const Call& call, Rank me) {
+  if (call.collective == Collective::all_reduce) return {0, call.count};
+  if (call.collective == Collective::reduce_scatter) return split_evenly(call.count, call.world, me);
+  return {0, call.collective == Collective::reduce && me == call.root ? call.count : 0};
+}
+
 // Floating-point sums depend on their order, so equal bits show that the order is that of a serial sum.
 TEST(RankOrder, IsKeptByTheAlgorithmsThatPromiseIt) {
-  constexpr std::size_t kCount = 37;
   for (const Way& way : all_ways()) {
-    if (!keeps_rank_order(way.algorithm) || way.collective != Collective::all_reduce) continue;
+    if (!keeps_rank_order(way.algorithm)) continue;
     for (const int world : {2, 3, 5, 8, 16}) {
-      std::vector<std::vector<float>> data(static_cast<std::size_t>(world), std::vector<float>(kCount));
-      std::vector<float> expected;
-      for (Rank rank = 0; rank < world; ++rank) {
-        auto& mine = data[static_cast<std::size_t>(rank)];
-        for (std::size_t i = 0; i < kCount; ++i) {
-          mine[i] =
-              1.0F / static_cast<float>(1 + (static_cast<std::size_t>(rank) * 7919 + i * 104729) % 1009);
-        }
-        if (rank == 0) expected = mine;
-        for (std::size_t i = 0; rank > 0 && i < kCount; ++i) expected[i] += mine[i];
-      }
-      const Call call{.algorithm = way.algorithm, .world = world, .count = kCount, .root = world / 2};
+      const Call call{way.collective, way.algorithm, world, 37, world / 2};
+      if (summed(call, call.root).size == 0) continue;
+      auto data = fractions(world, call.count);
+      const std::vector<float> expected = serial_sum(data);
       interpret<float>(schedules_of(call), data, {}, [](float& into, float from) { into += from; });
-      for (const auto& result : data) EXPECT_EQ(result, expected) << text_of(call);
+      for (Rank me = 0; me < world; ++me) {
+        const Range range = summed(call, me);
+        for (std::size_t i = range.offset; i < range.end(); ++i) {
+          EXPECT_EQ(data[static_cast<std::size_t>(me)][i], expected[i]) << text_of(call) << ", rank " << me;
+        }
+      }
     }
   }
 }
