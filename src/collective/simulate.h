@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "collective/schedule.h"
+#include "collective/topology.h"
+
+namespace hocket {
+
+// What became of a collective on modelled links.
+struct Simulation {
+  std::vector<Seconds> finish;  // By rank.
+  std::vector<Seconds> busy;    // By queue of the topology's LinkTree.
+  std::array<std::uint64_t, kLevels>
+      bytes;  // That left a node of each level: of racks, the cross-rack bytes.
+  std::uint64_t messages = 0;
+  int rounds = 0;  // Of the rank that has most.
+
+  Seconds time() const;          // When the last rank is done.
+  double utilisation() const;    // The share of that time in which ranks were sending, on average.
+  std::uint64_t most_bytes = 0;  // That one rank has sent.
+};
+
+using ScheduleOfRank = std::function<Schedule(Rank)>;
+
+// Replays what all ranks of `topology` do, from time 0 on. Rounds follow one another: the messages of a round
+// are posted when it begins, in the order listed; it is over when they have been sent and what it receives
+// has been delivered. Links are queues as LinkTree says, which is what link emulation follows too; work on a
+// rank's own memory takes no time. Deterministic; asks for one round at a time, so that memory grows with
+// ranks and messages under way only. Throws Error when ranks wait for each other for ever, and ConfigError
+// when more messages are under way than memory should hold.
+Simulation simulate(const ScheduleOfRank& schedule_of_rank, const Topology& topology,
+                    std::size_t element_bytes);
+
+}  // namespace hocket
