@@ -76,4 +76,14 @@ std::string rate_text(double bytes_per_second) {
   return fmt::format("{} B/s", three_digits(bytes_per_second));
 }
 
+std::string size_text(double bytes) {
+  for (const Unit& unit :
+       {Unit{"TiB", 0x1p40}, Unit{"GiB", 0x1p30}, Unit{"MiB", 0x1p20}, Unit{"KiB", 0x1p10}}) {
+    if (bytes >= 0.9995 * unit.second) {
+      return fmt::format("{} {}", three_digits(bytes / unit.second), unit.first);
+    }
+  }
+  return fmt::format("{:.0f} B", bytes);
+}
+
 }  // namespace hocket

@@ -12,5 +12,6 @@ std::optional<double> find_bytes_per_second(std::string_view text);  // "10Gbit"
 
 std::string seconds_text(double seconds);        // "20.0 us", "1.50 ms", "2.00 s"
 std::string rate_text(double bytes_per_second);  // "1.25 GB/s"
+std::string size_text(double bytes);             // "512 B", "1.00 MiB"
 
 }  // namespace hocket

@@ -31,6 +31,8 @@ TEST(Quantity, WritesThreeDigits) {
   EXPECT_EQ(seconds_text(0), "0 s");
   EXPECT_EQ(rate_text(1.25e9), "1.25 GB/s");
   EXPECT_EQ(rate_text(12), "12.0 B/s");
+  EXPECT_EQ(size_text(1 << 20), "1.00 MiB");
+  EXPECT_EQ(size_text(100), "100 B");
 }
 
 }  // namespace
