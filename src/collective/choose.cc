@@ -97,8 +97,9 @@ std::string verdict(const std::vector<Candidate>& candidates) {
                                  best.measured ? "measured" : "predicted", seconds_text(best.time().count()));
   if (candidates.size() == 1) return text + ", the only one allowed";
   const Candidate& next = candidates[1];
-  return text + fmt::format(", {:.2f} times as fast as the next, {}", next.time() / best.time(),
-                            name_of(next.algorithm));
+  const double ratio = next.time() / best.time();
+  if (!(ratio >= 1.005)) return text + fmt::format(", and {} does as well", name_of(next.algorithm));
+  return text + fmt::format(", {:.2f} times as fast as the next, {}", ratio, name_of(next.algorithm));
 }
 
 }  // namespace
