@@ -11,6 +11,7 @@ Command models_command();
 Command data_command();
 Command report_command();
 Command doctor_command();
+Command simulate_command();
 Command bench_command();
 
 }  // namespace hocket

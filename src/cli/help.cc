@@ -60,7 +60,7 @@ std::string program_help(std::span<const Command> commands) {
       "hocket {}: trains one model with many workers\n\nusage: hocket COMMAND [options]\n\n", kVersion);
   std::vector<std::string> examples;
   for (const Command& command : commands) {
-    text += fmt::format("  {:<8} {}\n", command.name, command.summary);
+    text += fmt::format("  {:<9} {}\n", command.name, command.summary);
     if (!command.examples.empty()) examples.push_back(command.examples.front());
   }
   return text + examples_text(examples) + "\nhocket COMMAND --help shows the options of a command.\n";

@@ -7,13 +7,14 @@ int main(int argc, char** argv) {
   hocket::limit_openmp_spinning(argv);
   hocket::ignore_broken_pipes();
   const hocket::Command commands[] = {
-      hocket::train_command(),   //
-      hocket::eval_command(),    //
-      hocket::models_command(),  //
-      hocket::data_command(),    //
-      hocket::report_command(),  //
-      hocket::bench_command(),   //
-      hocket::doctor_command(),  //
+      hocket::train_command(),     //
+      hocket::eval_command(),      //
+      hocket::models_command(),    //
+      hocket::data_command(),      //
+      hocket::report_command(),    //
+      hocket::simulate_command(),  //
+      hocket::bench_command(),     //
+      hocket::doctor_command(),    //
   };
   return hocket::run_program(commands, {argv + (argc > 0 ? 1 : 0), argv + argc});
 }

@@ -21,19 +21,6 @@ bool makes_sums(Collective collective) {
 // Two terms have the same sum in either order.
 bool keeps_order(Algorithm algorithm, int world) { return world <= 2 || keeps_rank_order(algorithm); }
 
-bool is_allowed(const Demand& demand, Algorithm algorithm, const Topology& topology) {
-  if (algorithm == Algorithm::automatic) return false;
-  if (algorithm == Algorithm::direct && !demand.shares_memory) return false;
-  if (demand.order == ReduceOrder::rank && makes_sums(demand.collective) &&
-      !keeps_order(algorithm, topology.world())) {
-    return false;
-  }
-  const Call call = call_of(demand, algorithm, topology);
-  const bool has_groups =
-      algorithm != Algorithm::hierarchical || call.group_of != std::vector<Rank>(call.group_of.size(), 0);
-  return has_groups && supports(call);
-}
-
 // What a rank does, counted.
 struct Share {
   int rounds = 0;
@@ -114,6 +101,19 @@ Call call_of(const Demand& demand, Algorithm algorithm, const Topology& topology
   call.count = demand.count;
   if (algorithm == Algorithm::hierarchical) call.group_of = topology.groups();
   return call;
+}
+
+bool is_allowed(const Demand& demand, Algorithm algorithm, const Topology& topology) {
+  if (algorithm == Algorithm::automatic) return false;
+  if (algorithm == Algorithm::direct && !demand.shares_memory) return false;
+  if (demand.order == ReduceOrder::rank && makes_sums(demand.collective) &&
+      !keeps_order(algorithm, topology.world())) {
+    return false;
+  }
+  const Call call = call_of(demand, algorithm, topology);
+  const bool has_groups =
+      algorithm != Algorithm::hierarchical || call.group_of != std::vector<Rank>(call.group_of.size(), 0);
+  return has_groups && supports(call);
 }
 
 std::vector<Candidate> candidates(const Demand& demand, const Topology& topology) {

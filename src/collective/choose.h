@@ -44,7 +44,11 @@ struct Candidate {
 // The call that a candidate stands for: hierarchical algorithms get the topology's groups.
 Call call_of(const Demand& demand, Algorithm algorithm, const Topology& topology);
 
-// Everything that is supported and allowed, the cheapest first; never empty for what any algorithm supports.
+// Whether it supports the demand, may sum in the order asked for, and has the shared memory or the groups of
+// ranks that it is made for.
+bool is_allowed(const Demand& demand, Algorithm algorithm, const Topology& topology);
+
+// Everything that is allowed, the cheapest first; never empty for what any algorithm supports.
 std::vector<Candidate> candidates(const Demand& demand, const Topology& topology);
 
 // A table of the candidates, and a sentence that says which is chosen and why.

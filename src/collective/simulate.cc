@@ -15,7 +15,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kMaxUnderWay = 60'000'000;
+constexpr std::size_t kMaxUnderWay = 30'000'000;
 
 struct Arrival {
   double delivered;
