@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 #include <queue>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -73,15 +74,15 @@ class TimeOrder {
   explicit TimeOrder(int) {}
 
   bool empty() const { return heap_.empty(); }
-  void push(Rank rank, double time) { heap_.emplace(time, rank); }
+  void push(Rank rank, double time) { heap_.emplace(time, turn_of(rank), rank); }
   Rank pop() {
-    const Rank rank = heap_.top().second;
+    const Rank rank = std::get<Rank>(heap_.top());
     heap_.pop();
     return rank;
   }
 
  private:
-  using Entry = std::pair<double, Rank>;
+  using Entry = std::tuple<double, std::uint64_t, Rank>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
 };
 
@@ -160,8 +161,10 @@ class Replay {
   double occupy(int index, Rank from, double now, double seconds) {
     LinkQueue& queue = queues_[static_cast<std::size_t>(index)];
     if constexpr (!Order::kIsByTime) {
-      if (now < queue.last_post || (now == queue.last_post && from < queue.last_from))
+      const bool is_race = now == queue.last_post && queue.last_from >= 0;
+      if (now < queue.last_post || (is_race && turn_of(from) < turn_of(queue.last_from))) {
         is_out_of_order_ = true;
+      }
       queue.last_post = now;
       queue.last_from = from;
     }

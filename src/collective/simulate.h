@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/rng.h"
 #include "collective/schedule.h"
 #include "collective/topology.h"
 
@@ -25,12 +26,16 @@ struct Simulation {
   std::uint64_t most_bytes = 0;  // That one rank has sent.
 };
 
+// Who is first when ranks race: a fixed shuffle, so that none of them always wins.
+inline std::uint64_t turn_of(Rank rank) { return mix_bits(static_cast<std::uint64_t>(rank)); }
+
 using ScheduleOfRank = std::function<Schedule(Rank)>;
 
 // Replays what all ranks of `topology` do, from time 0 on. Rounds follow one another: the messages of a round
 // are posted when it begins, in the order listed; it is over when they have been sent and what it receives
 // has been delivered. Links are queues as LinkTree says, which is what link emulation follows too; work on a
-// rank's own memory takes no time. Deterministic; asks for one round at a time, so that memory grows with
+// rank's own memory takes no time. Ranks that begin rounds at the very same time do so in the order of their
+// turn_of(). Deterministic; asks for one round at a time, so that memory grows with
 // ranks and messages under way only. Throws Error when ranks wait for each other for ever, and ConfigError
 // when more messages are under way than memory should hold.
 Simulation simulate(const ScheduleOfRank& schedule_of_rank, const Topology& topology,

@@ -206,7 +206,10 @@ std::vector<double> play_on_ledger(const RandomSchedules& schedules, const LinkT
     std::size_t next = world;
     for (std::size_t me = 0; me < world; ++me) {
       if (states[me].has_begun || states[me].round == schedules.rounds_of[me].size()) continue;
-      if (next == world || states[me].ready < states[next].ready) next = me;
+      const auto key = [&](std::size_t rank) {
+        return std::pair(states[rank].ready, turn_of(static_cast<Rank>(rank)));
+      };
+      if (next == world || key(me) < key(next)) next = me;
     }
     if (next == world) break;
     const Seconds now(states[next].ready);

@@ -72,6 +72,7 @@ void deal_by_turns(std::vector<LinkLevel>& levels) {
   std::sort(turns.begin(), turns.end());
   for (LinkLevel& level : levels) {
     std::vector<int> dealt;
+    dealt.reserve(turns.size());
     for (const auto& turn : turns) dealt.push_back(level.node_of[static_cast<std::size_t>(turn.second)]);
     level.node_of = std::move(dealt);
   }

@@ -31,6 +31,7 @@ std::vector<int> processors_by_socket() {
     }
   }
   std::vector<int> counts;
+  counts.reserve(sockets.size());
   for (const auto& entry : sockets) counts.push_back(entry.second);
   return counts.empty() ? std::vector<int>{1} : counts;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/quantity.h"
@@ -97,8 +98,8 @@ Topology open_uniform(std::string_view text, int world) {
 }  // namespace
 
 std::string to_text(const Topology& topology) {
-  std::vector<Rank> ranks;
-  for (Rank rank = 0; rank < topology.world(); ++rank) ranks.push_back(rank);
+  std::vector<Rank> ranks(static_cast<std::size_t>(topology.world()));
+  std::iota(ranks.begin(), ranks.end(), 0);
   return nodes_text(topology, kLevels - 1, ranks);
 }
 
