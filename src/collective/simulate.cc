@@ -1,8 +1,8 @@
-// Queues serve messages in the order of posting, so that ranks must begin their rounds in the order of time.
-// A heap of ranks would give that order. But where each queue sees its messages in order anyway, as in a
-// ring, whose every link has one user, any order of ranks that respects who waits for whom gives the same
-// result. So ranks first go through a plain queue of those that can go on, while each link checks that what
-// it is given comes in order; if it ever does not, the replay starts again with the heap.
+// Shared edges serve messages in the order of posting, so that ranks must begin their rounds in the order of
+// time. A heap of ranks gives that order. But without shared edges, or where each of them sees its messages
+// in order anyway, as in a ring that follows the racks, any order of ranks that respects who waits for whom
+// gives the same result. So ranks first go through a plain queue of those that can go on, while each edge
+// checks that what it is given comes in order; if it ever does not, the replay starts again with the heap.
 #include "collective/simulate.h"
 
 #include <algorithm>
@@ -16,10 +16,12 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kMaxUnderWay = 30'000'000;
+constexpr std::size_t kMaxUnderWay = 20'000'000;
 
-struct Arrival {
-  double delivered;
+struct Message {
+  double posted;
+  double carried;
+  double seconds;  // That it takes in the receiver's ingress.
   Rank from;
 };
 
@@ -28,9 +30,11 @@ struct Progress {
   Schedule schedule;
   int round = 0;
   bool is_waiting = false;
-  double ready = 0;                   // When the round is over, as far as is known.
-  std::vector<Rank> missing;          // Senders of messages that it waits for.
-  std::vector<Arrival> arrived = {};  // Messages for later rounds, each sender's in order.
+  double begin = 0;               // Of the round.
+  double ready = 0;               // When all that is known of is done.
+  std::vector<Rank> missing;      // Senders of messages that it waits for.
+  std::vector<Message> received;  // By this round.
+  std::vector<Message> early;     // For later rounds, each sender's in order.
   std::uint64_t bytes = 0;
 };
 
@@ -39,6 +43,12 @@ struct LinkQueue {
   double busy = 0;
   double last_post = 0;
   Rank last_from = -1;
+
+  double serve(double now, double seconds) {
+    free_at = std::max(now, free_at) + seconds;
+    busy += seconds;
+    return free_at;
+  }
 };
 
 // Ranks that can begin a round, first come first served.
@@ -96,7 +106,7 @@ class Replay {
         order_(topology.world()) {
     ranks_.reserve(static_cast<std::size_t>(topology.world()));
     for (Rank rank = 0; rank < topology.world(); ++rank) {
-      ranks_.push_back({schedule_of_rank(rank), 0, false, 0, {}, {}, 0});
+      ranks_.push_back({schedule_of_rank(rank), 0, false, 0, 0, {}, {}, {}, 0});
       order_.push(rank, 0);
     }
   }
@@ -114,11 +124,11 @@ class Replay {
  private:
   void begin_round(Rank me) {
     Progress& rank = ranks_[static_cast<std::size_t>(me)];
-    const double now = rank.ready;
+    rank.begin = rank.ready;
     for (; rank.round < rank.schedule.rounds(); ++rank.round) {
       rank.schedule.round(rank.round, actions_);
-      if (!start_messages(me, rank, now)) continue;
-      match(rank);
+      if (!start_messages(me, rank)) continue;
+      take_early(rank);
       rank.is_waiting = !rank.missing.empty();
       if (!rank.is_waiting) end_round(me, rank);
       return;
@@ -126,13 +136,13 @@ class Replay {
   }
 
   // Whether there are any.
-  bool start_messages(Rank me, Progress& rank, double now) {
+  bool start_messages(Rank me, Progress& rank) {
     bool is_any = false;
     for (const Action& action : actions_) {
       if (!action.is_message()) continue;
       is_any = true;
       if (action.is_send()) {
-        post(me, action.peer, action.range.size * element_bytes_, now);
+        post(me, action.peer, action.range.size * element_bytes_, rank);
       } else {
         rank.missing.push_back(action.peer);
       }
@@ -140,22 +150,33 @@ class Replay {
     return is_any;
   }
 
+  // The ingress takes what the round has received in the order of posting.
   void end_round(Rank me, Progress& rank) {
+    if (rank.received.size() > 1) {
+      std::sort(rank.received.begin(), rank.received.end(),
+                [](const Message& a, const Message& b) { return a.posted < b.posted; });
+    }
+    LinkQueue& ingress = queues_[static_cast<std::size_t>(links_.ingress(me))];
+    for (const Message& message : rank.received) {
+      ingress.serve(std::max(rank.begin, message.posted), message.seconds);
+      rank.ready = std::max({rank.ready, message.carried, ingress.free_at});
+    }
+    rank.received.clear();
     rank.is_waiting = false;
     ++rank.round;
     order_.push(me, rank.ready);
   }
 
-  void post(Rank from, Rank to, std::size_t bytes, double now) {
+  void post(Rank from, Rank to, std::size_t bytes, Progress& sender) {
     const LinkTree::Route route = links_.route(from, to);
-    const double delivered = links_.deliver(
+    const double now = sender.begin;
+    const double carried = links_.carry(
         route, from, to, bytes, [&](int queue, double seconds) { return occupy(queue, from, now, seconds); });
-    Progress& sender = ranks_[static_cast<std::size_t>(from)];
     sender.ready = std::max(sender.ready, queues_[static_cast<std::size_t>(links_.egress(from))].free_at);
     sender.bytes += bytes;
     bytes_[static_cast<std::size_t>(route.levels - 1)] += bytes;
     ++messages_;
-    arrive({delivered, from}, to);
+    arrive({now, carried, route.seconds(bytes), from}, to);
   }
 
   double occupy(int index, Rank from, double now, double seconds) {
@@ -168,79 +189,76 @@ class Replay {
       queue.last_post = now;
       queue.last_from = from;
     }
-    queue.free_at = std::max(now, queue.free_at) + seconds;
-    queue.busy += seconds;
-    return queue.free_at;
+    return queue.serve(now, seconds);
   }
 
-  void arrive(Arrival arrival, Rank to) {
+  void arrive(const Message& message, Rank to) {
     Progress& rank = ranks_[static_cast<std::size_t>(to)];
     if (rank.is_waiting && rank.missing.size() <= kFew) {
-      const auto at = std::find(rank.missing.begin(), rank.missing.end(), arrival.from);
+      const auto at = std::find(rank.missing.begin(), rank.missing.end(), message.from);
       if (at == rank.missing.end()) {
-        keep(rank, arrival);
+        keep(rank, message);
         return;
       }
       rank.missing.erase(at);
-      rank.ready = std::max(rank.ready, arrival.delivered);
+      rank.received.push_back(message);
     } else {
-      keep(rank, arrival);
-      if (!rank.is_waiting || rank.arrived.size() < rank.missing.size()) return;
-      match(rank);
+      keep(rank, message);
+      if (!rank.is_waiting || rank.early.size() < rank.missing.size()) return;
+      take_early(rank);
     }
     if (rank.missing.empty()) end_round(to, rank);
   }
 
-  void keep(Progress& rank, Arrival arrival) {
-    rank.arrived.push_back(arrival);
+  void keep(Progress& rank, const Message& message) {
+    rank.early.push_back(message);
     if (++kept_ > kMaxUnderWay) {
       throw ConfigError("simulate: more than {} messages under way: too many to replay with {} ranks",
                         kMaxUnderWay, ranks_.size());
     }
   }
 
-  // Takes what is missing out of what has arrived.
-  void match(Progress& rank) {
-    if (rank.missing.empty() || rank.arrived.empty()) return;
-    const std::size_t before = rank.arrived.size();
+  // Takes what is missing out of what has come early.
+  void take_early(Progress& rank) {
+    if (rank.missing.empty() || rank.early.empty()) return;
+    const std::size_t before = rank.early.size();
     if (rank.missing.size() <= kFew) {
-      match_few(rank);
+      take_few(rank);
     } else {
-      match_sorted(rank);
+      take_sorted(rank);
     }
-    kept_ -= before - rank.arrived.size();
+    kept_ -= before - rank.early.size();
   }
 
-  static void match_few(Progress& rank) {
+  static void take_few(Progress& rank) {
     std::erase_if(rank.missing, [&](Rank from) {
-      const auto at = std::find_if(rank.arrived.begin(), rank.arrived.end(),
-                                   [&](const Arrival& arrival) { return arrival.from == from; });
-      if (at == rank.arrived.end()) return false;
-      rank.ready = std::max(rank.ready, at->delivered);
-      rank.arrived.erase(at);
+      const auto at = std::find_if(rank.early.begin(), rank.early.end(),
+                                   [&](const Message& message) { return message.from == from; });
+      if (at == rank.early.end()) return false;
+      rank.received.push_back(*at);
+      rank.early.erase(at);
       return true;
     });
   }
 
-  static void match_sorted(Progress& rank) {
+  static void take_sorted(Progress& rank) {
     std::sort(rank.missing.begin(), rank.missing.end());
-    std::stable_sort(rank.arrived.begin(), rank.arrived.end(),
-                     [](const Arrival& a, const Arrival& b) { return a.from < b.from; });
+    std::stable_sort(rank.early.begin(), rank.early.end(),
+                     [](const Message& a, const Message& b) { return a.from < b.from; });
     std::vector<Rank> missing;
-    std::vector<Arrival> later;
+    std::vector<Message> later;
     std::size_t next = 0;
     for (const Rank from : rank.missing) {
-      while (next < rank.arrived.size() && rank.arrived[next].from < from)
-        later.push_back(rank.arrived[next++]);
-      if (next < rank.arrived.size() && rank.arrived[next].from == from) {
-        rank.ready = std::max(rank.ready, rank.arrived[next++].delivered);
+      while (next < rank.early.size() && rank.early[next].from < from) later.push_back(rank.early[next++]);
+      if (next < rank.early.size() && rank.early[next].from == from) {
+        rank.received.push_back(rank.early[next++]);
       } else {
         missing.push_back(from);
       }
     }
-    later.insert(later.end(), rank.arrived.begin() + static_cast<std::ptrdiff_t>(next), rank.arrived.end());
+    later.insert(later.end(), rank.early.begin() + static_cast<std::ptrdiff_t>(next), rank.early.end());
     rank.missing = std::move(missing);
-    rank.arrived = std::move(later);
+    rank.early = std::move(later);
   }
 
   [[noreturn]] void fail_waiting(Rank me) const {

@@ -31,13 +31,13 @@ inline std::uint64_t turn_of(Rank rank) { return mix_bits(static_cast<std::uint6
 
 using ScheduleOfRank = std::function<Schedule(Rank)>;
 
-// Replays what all ranks of `topology` do, from time 0 on. Rounds follow one another: the messages of a round
-// are posted when it begins, in the order listed; it is over when they have been sent and what it receives
-// has been delivered. Links are queues as LinkTree says, which is what link emulation follows too; work on a
-// rank's own memory takes no time. Ranks that begin rounds at the very same time do so in the order of their
-// turn_of(). Deterministic; asks for one round at a time, so that memory grows with
-// ranks and messages under way only. Throws Error when ranks wait for each other for ever, and ConfigError
-// when more messages are under way than memory should hold.
+// Replays what all ranks of `topology` do, from time 0 on. The messages of a round are posted when it begins,
+// sends in the order listed; it is over when what it sends has been sent and what it receives delivered.
+// Links are queues as LinkTree says, which is what link emulation follows too; work on a rank's own memory
+// takes no time. Ranks that begin rounds at the very same time do so in the order of turn_of().
+// Deterministic; asks for one round at a time, so that memory grows with ranks and messages under way only.
+// Throws Error when ranks wait for each other for ever, and ConfigError when more messages are under way than
+// memory should hold.
 Simulation simulate(const ScheduleOfRank& schedule_of_rank, const Topology& topology,
                     std::size_t element_bytes);
 

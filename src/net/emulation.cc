@@ -1,4 +1,4 @@
-// Each queue is one number, so a message is posted by independent compare-and-swap loops, one a queue, and no
+// Each queue is one number, so a message is sent by independent compare-and-swap loops, one a queue, and no
 // rank ever waits for another. Two messages that race may come in one order here and in the other there; both
 // still find each queue busy for exactly the sum of what it carries.
 #include "net/emulation.h"
@@ -23,9 +23,15 @@ LinkLedger::LinkLedger(const LinkTree& tree, std::span<std::byte> memory) : tree
   free_at_ = {reinterpret_cast<double*>(memory.data()), static_cast<std::size_t>(tree.queues())};
 }
 
-Seconds LinkLedger::reserve(Rank from, Rank to, std::size_t bytes, Seconds now) {
+LinkLedger::Passage LinkLedger::reserve(Rank from, Rank to, std::size_t bytes, Seconds now) {
   const auto wait_in = [&](int queue, double seconds) { return occupy(queue, now.count(), seconds); };
-  return Seconds(tree_.deliver(tree_.route(from, to), from, to, bytes, wait_in));
+  return {now, Seconds(tree_.carry(tree_.route(from, to), from, to, bytes, wait_in))};
+}
+
+Seconds LinkLedger::deliver(Rank from, Rank to, std::size_t bytes, const Passage& passage, Seconds posted) {
+  const double start = std::max(passage.posted, posted).count();
+  const double received = occupy(tree_.ingress(to), start, tree_.route(from, to).seconds(bytes));
+  return std::max(passage.carried, Seconds(received));
 }
 
 Seconds LinkLedger::sent(Rank rank) const {

@@ -9,11 +9,12 @@
 
 namespace hocket {
 
-// Slow links on one host: says when a message would arrive on the links of a LinkTree, whose comment is the
+// Slow links on one host: says when messages would arrive on the links of a LinkTree, whose comment is the
 // model. For each queue there it keeps the time at which the queue is free, in memory that all ranks share
-// (they may be threads or processes). The sender calls reserve() when it posts a message; the receiver must
-// not see the message before the time returned, and the sender's own transfer lasts until sent(). Times are
-// absolute, of one clock common to all ranks. Thread-safe and lock-free.
+// (they may be threads or processes). The sender calls reserve() when it posts a message, and sends the
+// result along; its own transfer lasts until sent(). The receiver calls deliver() once it has both the
+// message and a receive for it, and must not show the message before the time returned. Times are absolute,
+// of one clock common to all ranks. Thread-safe and lock-free.
 class LinkLedger {
  public:
   // Bytes that the ledger needs, aligned to 8 and zero at the start of the job.
@@ -23,8 +24,17 @@ class LinkLedger {
   // memory.
   LinkLedger(const LinkTree& tree, std::span<std::byte> memory);
 
-  // Takes its place in every queue on the path and returns when the message is delivered.
-  Seconds reserve(Rank from, Rank to, std::size_t bytes, Seconds now);
+  // What the receiver must know of how a message was sent.
+  struct Passage {
+    Seconds posted{0};
+    Seconds carried{0};
+  };
+
+  // For the sender: takes a place in every queue up to the receiver.
+  Passage reserve(Rank from, Rank to, std::size_t bytes, Seconds now);
+
+  // For the receiver, which has posted its receive at `posted`: when the message is delivered.
+  Seconds deliver(Rank from, Rank to, std::size_t bytes, const Passage& passage, Seconds posted);
 
   // When the egress of `rank` has carried all that the rank has posted.
   Seconds sent(Rank rank) const;

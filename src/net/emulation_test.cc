@@ -33,32 +33,51 @@ TEST(LinkTree, SumsAlphaAndTakesTheSlowestEdge) {
   EXPECT_FALSE(tree.has_shared_edges());
 }
 
+// A ledger for ranks that post their receives as early as anyone sends.
+struct Ledger : LinkLedger {
+  using LinkLedger::LinkLedger;
+
+  double arrival(Rank from, Rank to, std::size_t bytes, double now) {
+    return deliver(from, to, bytes, reserve(from, to, bytes, Seconds(now)), Seconds(0)).count();
+  }
+};
+
 TEST(LinkLedger, OneMessageTakesAlphaAndBeta) {
   const LinkTree tree = flat(2);
   Memory memory(tree);
-  LinkLedger ledger(tree, memory.bytes());
-  EXPECT_DOUBLE_EQ(ledger.reserve(0, 1, 100, Seconds(10)).count(), 12);
+  Ledger ledger(tree, memory.bytes());
+  EXPECT_DOUBLE_EQ(ledger.arrival(0, 1, 100, 10), 12);
   EXPECT_DOUBLE_EQ(ledger.sent(0).count(), 12);
 }
 
 TEST(LinkLedger, ARankSendsAndReceivesOneMessageAtATimeInBothDirectionsAtOnce) {
   const LinkTree tree = flat(3);
   Memory memory(tree);
+  Ledger ledger(tree, memory.bytes());
+  EXPECT_DOUBLE_EQ(ledger.arrival(0, 1, 100, 0), 2);
+  EXPECT_DOUBLE_EQ(ledger.arrival(0, 2, 100, 0), 4);  // Behind the first at 0.
+  EXPECT_DOUBLE_EQ(ledger.arrival(2, 1, 100, 1), 4);  // Behind the first at 1.
+  EXPECT_DOUBLE_EQ(ledger.arrival(1, 0, 100, 1), 3);  // The other way: nobody is there.
+}
+
+TEST(LinkLedger, AMessageThatNobodyAsksForYetIsInNobodysWay) {
+  const LinkTree tree = flat(3);
+  Memory memory(tree);
   LinkLedger ledger(tree, memory.bytes());
-  EXPECT_DOUBLE_EQ(ledger.reserve(0, 1, 100, Seconds(0)).count(), 2);
-  EXPECT_DOUBLE_EQ(ledger.reserve(0, 2, 100, Seconds(0)).count(), 4);  // Behind the first at 0.
-  EXPECT_DOUBLE_EQ(ledger.reserve(2, 1, 100, Seconds(1)).count(), 4);  // Behind the first at 1.
-  EXPECT_DOUBLE_EQ(ledger.reserve(1, 0, 100, Seconds(1)).count(), 3);  // The other way: nobody is there.
+  const LinkLedger::Passage early = ledger.reserve(0, 2, 100, Seconds(0));
+  const LinkLedger::Passage wanted = ledger.reserve(1, 2, 100, Seconds(0.5));
+  EXPECT_DOUBLE_EQ(ledger.deliver(1, 2, 100, wanted, Seconds(0)).count(), 2.5);
+  EXPECT_DOUBLE_EQ(ledger.deliver(0, 2, 100, early, Seconds(2.5)).count(), 4.5);
 }
 
 TEST(LinkLedger, SharedUplinksCarryOneMessageAfterTheOther) {
   const LinkTree tree = two_racks();
   Memory memory(tree);
-  LinkLedger ledger(tree, memory.bytes());
-  EXPECT_DOUBLE_EQ(ledger.reserve(0, 1, 100, Seconds(0)).count(), 2);  // Inside the rack.
-  EXPECT_DOUBLE_EQ(ledger.reserve(1, 3, 100, Seconds(0)).count(), 2.5);
-  EXPECT_DOUBLE_EQ(ledger.reserve(0, 2, 100, Seconds(2)).count(), 4.5);
-  EXPECT_DOUBLE_EQ(ledger.reserve(1, 3, 100, Seconds(2.5)).count(), 5.5);  // 3 + 1 on the uplink, then alpha.
+  Ledger ledger(tree, memory.bytes());
+  EXPECT_DOUBLE_EQ(ledger.arrival(0, 1, 100, 0), 2);  // Inside the rack.
+  EXPECT_DOUBLE_EQ(ledger.arrival(1, 3, 100, 0), 2.5);
+  EXPECT_DOUBLE_EQ(ledger.arrival(0, 2, 100, 2), 4.5);
+  EXPECT_DOUBLE_EQ(ledger.arrival(1, 3, 100, 2.5), 5.5);  // 3 + 1 on the uplink, then alpha.
   EXPECT_DOUBLE_EQ(ledger.sent(1).count(), 5);
 }
 
@@ -71,15 +90,16 @@ TEST(LinkLedger, LosesNothingWhenRanksRace) {
     std::vector<std::jthread> ranks;
     for (Rank rank = 0; rank < kRanks - 1; ++rank) {
       ranks.emplace_back([&, rank] {
-        LinkLedger ledger(tree, memory.bytes());
-        for (int i = 0; i < kMessages; ++i) ledger.reserve(rank, kRanks - 1, 1, Seconds(0));
+        Ledger ledger(tree, memory.bytes());
+        for (int i = 0; i < kMessages; ++i) ledger.arrival(rank, kRanks - 1, 1, 0);
       });
     }
   }
-  LinkLedger ledger(tree, memory.bytes());
+  Ledger ledger(tree, memory.bytes());
   EXPECT_EQ(ledger.sent(0).count(), kMessages);
-  EXPECT_EQ(ledger.reserve(0, 3, 1, Seconds(0)).count(),
-            (kRanks - 1) * kMessages + 1);  // Ingress and uplink.
+  constexpr double kAll = (kRanks - 1) * kMessages;
+  EXPECT_EQ(ledger.reserve(0, 3, 1, Seconds(0)).carried.count(), kAll + 1);  // On the uplink.
+  EXPECT_EQ(ledger.deliver(0, 3, 1, {}, Seconds(0)).count(), kAll + 1);      // In the ingress.
 }
 
 }  // namespace

@@ -26,13 +26,14 @@ struct LinkLevel {
   std::vector<LinkEdge> edges;  // By node.
 };
 
-// The model of links that both the simulator and the emulation follow. Ranks are leaves of a tree; all that a
-// message passes on its way is a queue: the sender's egress, the receiver's ingress (so a rank sends one
-// message and receives one at a time, full duplex), and each shared edge in its direction. A message joins
-// them all when it is posted, first come first served. Egress and ingress take alpha + beta * bytes for it,
-// with the sum of the alphas and the largest beta on its path; a shared edge takes shared_beta * bytes.
-// It has been sent when the egress is done with it, and is delivered when the last queue is (alpha after a
-// shared edge). Immutable; thread-safe.
+// The model of links that both the simulator and the emulation follow. Ranks are leaves of a tree; a message
+// passes queues: the sender's egress, each shared edge in its direction, the receiver's ingress. So a rank
+// sends one message and receives one at a time, full duplex. Egress and ingress take alpha + beta * bytes for
+// a message, with the sum of the alphas and the largest beta on its path; a shared edge takes shared_beta *
+// bytes. A message joins egress and shared edges when it is sent, first come first served, and the ingress
+// when its receive has been posted as well: what a rank does not ask for yet keeps nothing from it. It has
+// been sent when the egress is done with it, carried when the shared edges are too (alpha later), and
+// delivered when also the ingress is. Immutable; thread-safe.
 class LinkTree {
  public:
   static constexpr int kMaxLevels = 4;
@@ -76,23 +77,22 @@ class LinkTree {
     return {from.alpha[top] + to.alpha[top], std::max(from.beta[top], to.beta[top]), top + 1};
   }
 
-  // Posts a message of `bytes`. occupy(queue, seconds) lets `queue` carry it, and returns when it is done.
+  // Sends a message of `bytes` along `route`: occupy(queue, seconds) lets a queue carry it and returns when
+  // that is done. Returns when the message has been carried.
   template <typename Occupy>
-  double deliver(const Route& route, Rank a, Rank b, std::size_t bytes, Occupy&& occupy) const {
-    const double seconds = route.seconds(bytes);
-    double delivered = occupy(egress(a), seconds);
-    delivered = std::max(delivered, occupy(ingress(b), seconds));
-    if (shared_.empty()) return delivered;
+  double carry(const Route& route, Rank from, Rank to, std::size_t bytes, Occupy&& occupy) const {
+    double carried = occupy(egress(from), route.seconds(bytes));
+    if (shared_.empty()) return carried;
     for (int level = 1; level < route.levels; ++level) {
       for (const bool is_up : {true, false}) {
-        const int shared = places_[static_cast<std::size_t>(is_up ? a : b)].shared[level];
+        const int shared = places_[static_cast<std::size_t>(is_up ? from : to)].shared[level];
         if (shared < 0) continue;
         const std::size_t index = static_cast<std::size_t>(shared) + (is_up ? 0 : 1);
-        const double passing = shared_[index].beta * static_cast<double>(bytes);
-        delivered = std::max(delivered, occupy(2 * world() + static_cast<int>(index), passing) + route.alpha);
+        const double seconds = shared_[index].beta * static_cast<double>(bytes);
+        carried = std::max(carried, occupy(2 * world() + static_cast<int>(index), seconds) + route.alpha);
       }
     }
-    return delivered;
+    return carried;
   }
 
  private:
