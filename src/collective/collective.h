@@ -12,24 +12,19 @@
 
 namespace hocket {
 
-// What happens to `data` (P ranks; block r belongs to rank r; all blocks together are `data`, in rank order):
-//   broadcast: the root's reaches all. reduce: the root's becomes the sum, the others' is undefined.
-//   all_reduce: everyone's becomes the sum. reduce_scatter: rank r gets block r of the sum.
-//   gather: the root gets everyone's block. all_gather: everyone does. scatter: rank r gets the root's block
-//   r. all_to_all: block r becomes what rank r had for me in block `me` of its `input`. barrier: nobody
-//   leaves before all have come in.
+// What happens to `data`. P ranks; block r belongs to rank r; all blocks together are `data`, in rank order.
 // Of gather, all_gather and scatter only block `me` is defined at the start or the end of a rank that is not
-// the root; the rest of `data` may be overwritten. all_to_all: block sizes may differ by sender and receiver.
+// the root; the rest of `data` may be overwritten.
 enum class Collective : std::uint8_t {
-  broadcast,
-  reduce,
-  all_reduce,
-  gather,
-  all_gather,
-  scatter,
-  reduce_scatter,
-  all_to_all,
-  barrier,
+  broadcast,       // The root's reaches all.
+  reduce,          // The root's becomes the sum; the others' is undefined.
+  all_reduce,      // Everyone's becomes the sum.
+  gather,          // The root gets everyone's block.
+  all_gather,      // Everyone gets everyone's block.
+  scatter,         // Rank r gets block r of the root's.
+  reduce_scatter,  // Rank r gets block r of the sum.
+  all_to_all,      // Block r becomes what rank r had for me: block `me` of its `input`.
+  barrier,         // Nobody leaves before all have come in.
 };
 
 enum class Reduction : std::uint8_t { sum, product, max, min, mean };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,10 @@ inline std::vector<Way> all_ways() {
 inline std::string name_of(const Way& way) {
   return std::string(name_of(way.collective)) + "_by_" + std::string(name_of(way.algorithm));
 }
+
+inline void PrintTo(const Way& way, std::ostream* out) {
+  *out << name_of(way);
+}  // What GoogleTest looks for.
 
 inline bool has_root(Collective collective) {
   return collective == Collective::broadcast || collective == Collective::reduce ||

@@ -106,7 +106,7 @@ Schedule bruck_all_gather(const Call& call, Rank me) {
         const Rank to = wrap(me - have, world);
         const Range out = {0, blocks.size_around(me, me + more)};
         const Range in = {blocks.size_around(me, me + have), blocks.size_around(me + have, me + have + more)};
-        if (index == 0)
+        if (index == 0 && rounds > 1)
           add(round, copy(Buffer::data, blocks[me].offset, {0, blocks[me].size}, Buffer::scratch));
         add(round, index == 0 ? send(to, blocks[me]) : send(to, out, Buffer::scratch));
         add(round, recv(wrap(me + have, world), in, Buffer::scratch));
