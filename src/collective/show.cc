@@ -84,7 +84,7 @@ std::string sends_of(const Round& round, const RangeNames& name) {
   std::vector<std::string> parts;
   for (const Action& action : round) {
     if (action.is_send())
-      parts.push_back(fmt::format("{} -> {}", name(action.buffer, action.range), action.peer));
+      parts.push_back(fmt::format("{} -> rank {}", name(action.buffer, action.range), action.peer));
   }
   return joined(parts);
 }
@@ -96,8 +96,8 @@ std::string arrivals_of(const Round& round, const RangeNames& name) {
     const std::string from = name(action.source, {action.source_offset, action.range.size});
     switch (action.kind) {
       case Action::Kind::send: break;
-      case Action::Kind::recv: parts.push_back(fmt::format("{} <- {}", into, action.peer)); break;
-      case Action::Kind::recv_reduce: parts.push_back(fmt::format("{} += {}", into, action.peer)); break;
+      case Action::Kind::recv: parts.push_back(fmt::format("{} <- rank {}", into, action.peer)); break;
+      case Action::Kind::recv_reduce: parts.push_back(fmt::format("{} += rank {}", into, action.peer)); break;
       case Action::Kind::copy: parts.push_back(fmt::format("{} <- {}", into, from)); break;
       case Action::Kind::reduce: parts.push_back(fmt::format("{} += {}", into, from)); break;
     }
@@ -115,17 +115,19 @@ std::string idle_links(const LinkSet& all, const LinkSet& busy) {
 }
 
 struct Line {
-  std::string round, rank, sends, arrivals;
+  std::string round, rank, sends, arrivals;  // No rank: `sends` is a note on the round.
 };
 
 std::string table_of(const std::vector<Line>& lines) {
   std::size_t width = 0;
-  for (const Line& line : lines) width = std::max(width, line.sends.size());
+  for (const Line& line : lines) {
+    if (!line.rank.empty()) width = std::max(width, line.sends.size());
+  }
   std::string text;
   for (const Line& line : lines) {
-    text += line.rank.empty() ? fmt::format("{:>5}  {}\n", line.round, line.sends)
-                              : fmt::format("{:>5}  {:>4}  {:<{}}  {}\n", line.round, line.rank, line.sends,
-                                            width, line.arrivals);
+    const std::string sends = line.rank.empty() ? line.sends : fmt::format("{:<{}}", line.sends, width);
+    text += fmt::format("{:>5}  {:>4}  {}", line.round, line.rank, sends);
+    text += line.rank.empty() ? "\n" : fmt::format("  {}\n", line.arrivals);
   }
   return text;
 }
@@ -158,8 +160,7 @@ std::string show(const Call& call) {
       lines.push_back(
           {std::to_string(index), std::to_string(rank), sends_of(round, name), arrivals_of(round, name)});
     }
-    lines.push_back(
-        {std::to_string(index), "", "idle links: " + idle_links(all_links, moments[index].links()), ""});
+    lines.push_back({"", "", "idle links: " + idle_links(all_links, moments[index].links()), ""});
   }
   return fmt::format("{} by {}: {} ranks, {} elements, {} rounds\n", name_of(call.collective),
                      name_of(call.algorithm), call.world, call.count, moments.size()) +

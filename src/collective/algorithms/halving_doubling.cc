@@ -2,12 +2,12 @@
 // in Gloo).
 //
 // P = 2^k: in round i a rank gives half of what it holds to the rank 2^(k-1-i) away and adds the other half;
-// after k rounds rank r has chunk r of the sum; the doubling runs the same way back. 2k rounds, 2(N - s(r))
-// sent by rank r, largest message N/2, fan-in 1.
+// after k rounds rank r has chunk r of the sum; the doubling runs the same way back. 2k rounds, 2N(P-1)/P
+// sent by a rank, largest message N/2, fan-in 1.
 //
 // Otherwise the ranks are cut into blocks of decreasing powers of two, P = b1 + b2 + …, largest first, and
 // every block halves by itself. Then the sums of a smaller block go to the next larger: each rank sends its
-// part, cut once more, to b(i)/b(i+1) ranks. 2 floor(log2 P) + 2 rounds, fan-in the largest b(i)/b(i+1). All
+// part, cut once more, to b(i)/b(i+1) ranks. 2 ceil(log2 P) rounds, fan-in the largest b(i)/b(i+1). All
 // cuts are unions of the b1 chunks. Each block sends (b-1)N inside and all but the largest N to the next:
 // 2(P-1)N in all.
 
@@ -116,7 +116,7 @@ class Halving {
 
 Schedule halving_doubling_all_reduce(const Call& call, Rank me) {
   const int largest = 1 << floor_log2(call.world);
-  const int half = floor_log2(call.world) + (largest == call.world ? 0 : 1);
+  const int half = ceil_log2(call.world);
   return {2 * half,
           [half, halving = Halving(call.world, me, Blocks(call.count, largest))](int index, Round& round) {
             if (index < half) {
