@@ -55,14 +55,9 @@ struct RankState {
   std::size_t next = 0;  // The next action of the round that is not a send.
   Round round = {};
   std::vector<bool> sending = {};  // By action: its message has not been taken yet.
+  int sends = 0;                   // How many of those.
 
   Elements& buffer(Buffer which) { return buffers[static_cast<std::size_t>(which)]; }
-  bool is_sending() const {
-    for (const bool flag : sending) {
-      if (flag) return true;
-    }
-    return false;
-  }
 };
 
 bool overlaps(Range a, Range b) {
@@ -189,7 +184,7 @@ class Checker {
         if (!perform(rank, rank.next)) return moved;
         moved = true;
       }
-      if (rank.is_sending()) return moved;
+      if (rank.sends > 0) return moved;
       rank.entered = false;
       ++rank.index;
     }
@@ -250,6 +245,7 @@ class Checker {
     }
     channel(rank.me, action.peer).messages.push_back({std::move(elements), rank.heard_of, i});
     rank.sending[i] = true;
+    ++rank.sends;
   }
 
   // Returns whether the action is done: a receive may have to wait.
@@ -266,7 +262,9 @@ class Checker {
     Channel& incoming = channel(action.peer, rank.me);
     if (incoming.taken == incoming.messages.size()) return false;
     const Message message = std::exchange(incoming.messages[incoming.taken++], {});
-    state(action.peer).sending[message.action] = false;
+    RankState& sender = state(action.peer);
+    sender.sending[message.action] = false;
+    --sender.sends;
     rank.heard_of |= message.heard_of;
     if (message.elements.size() != action.range.size) {
       return fail(rank, i, fmt::format("gets a message of {} elements", message.elements.size()));

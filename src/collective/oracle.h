@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ostream>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,9 +23,11 @@ struct Way {
   Algorithm algorithm;
 };
 
-inline std::vector<Way> all_ways() {
+// Every way, or every way of one collective.
+inline std::vector<Way> all_ways(std::optional<Collective> of = std::nullopt) {
   std::vector<Way> ways;
   for (const Collective collective : all_collectives()) {
+    if (of && *of != collective) continue;
     for (const Algorithm algorithm : all_algorithms()) {
       if (supports({.collective = collective, .algorithm = algorithm, .world = 4})) {
         ways.push_back({collective, algorithm});
@@ -39,13 +41,11 @@ inline std::string name_of(const Way& way) {
   return std::string(name_of(way.collective)) + "_by_" + std::string(name_of(way.algorithm));
 }
 
-inline void PrintTo(const Way& way, std::ostream* out) {
-  *out << name_of(way);
-}  // What GoogleTest looks for.
-
-inline bool has_root(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::reduce ||
-         collective == Collective::gather || collective == Collective::scatter;
+// Whether the root, or the master, makes a difference.
+inline bool has_root(const Way& way) {
+  return way.collective == Collective::broadcast || way.collective == Collective::reduce ||
+         way.collective == Collective::gather || way.collective == Collective::scatter ||
+         way.algorithm == Algorithm::master || way.algorithm == Algorithm::binomial;
 }
 
 inline std::string text_of(const Call& call) {
@@ -68,7 +68,7 @@ class Terms {
  public:
   using Vector = std::vector<std::uint32_t>;
   static constexpr std::size_t kLongest = 65537 + 64;
-  static constexpr int kRanks = 64;
+  static constexpr int kRanks = 16;
 
   static std::span<const std::uint32_t> of(Rank rank) {
     return terms().vectors_[static_cast<std::size_t>(rank)];
