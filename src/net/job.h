@@ -12,7 +12,7 @@
 namespace hocket {
 
 inline constexpr std::size_t kKeyBytes = 32;
-using Key = std::array<std::byte, kKeyBytes>;  // The job's secret, random for each launch.
+using JobKey = std::array<std::byte, kKeyBytes>;  // The secret of a job, random for each launch.
 
 // Where a rank runs and listens.
 struct Member {
@@ -26,7 +26,7 @@ struct Member {
 // The job as one of its ranks sees it after the meeting. Immutable but for `health`.
 struct Job {
   std::uint64_t id = 0;
-  Key key = {};
+  JobKey key = {};
   Rank rank = 0;
   std::vector<Member> members = {};  // By rank.
   bool plaintext = false;            // Between hosts: authentication without encryption.
