@@ -1,5 +1,6 @@
 #include "net/job_key.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -80,7 +81,10 @@ std::optional<JobKey> key_from_hex(std::string_view text) {
 JobKey key_from_descriptor(int fd) {
   JobKey key;
   const auto got = ::pread(fd, key.data(), key.size(), 0);
-  if (got == static_cast<ssize_t>(key.size())) return key;
+  if (got == static_cast<ssize_t>(key.size())) {
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // Programs that this one starts have no use for it.
+    return key;
+  }
   throw ConfigError(
       "the job key is not in file descriptor {} ({}): a program between the launcher and this one closed it",
       fd, got < 0 ? std::strerror(errno) : "too short");

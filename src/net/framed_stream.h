@@ -1,0 +1,43 @@
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "net/clock.h"
+#include "net/stream.h"
+
+namespace hocket {
+
+inline constexpr std::size_t kMaxFrameBytes = std::size_t{16} << 20;
+
+// Messages over a stream, each after its length in four bytes. Never blocks but in flush(). progress() and
+// receive() throw StreamClosed once every whole message that arrived has been received, and for a length
+// above kMaxFrameBytes. Used by one thread.
+class FramedStream {
+ public:
+  explicit FramedStream(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {}
+
+  void send(std::span<const std::byte> message);    // Queues it and sends what can be sent now.
+  void progress();                                  // Sends and receives what can be moved now.
+  std::optional<std::vector<std::byte>> receive();  // The next message that is here as a whole.
+  bool flush(TimePoint deadline);                   // Sends all that is queued; false at the deadline.
+
+  pollfd to_poll() const;
+  std::size_t queued_bytes() const { return outgoing_.size(); }
+
+ private:
+  void send_queued();
+  void read_available();
+  std::optional<std::size_t> next_size() const;
+
+  std::unique_ptr<Stream> stream_;
+  std::vector<std::byte> incoming_;
+  std::vector<std::byte> outgoing_;
+};
+
+}  // namespace hocket
