@@ -16,6 +16,7 @@ struct Option {
   std::string help;
   std::string group = "options";
   Takes takes = value.empty() ? Takes::nothing : Takes::value;
+  char letter = 0;  // A short form, as in -n.
 };
 
 // A subcommand: what it accepts, what its help says, and what it does. A value type.
@@ -26,6 +27,7 @@ struct Command {
   std::vector<Option> options;
   std::vector<std::string> examples;
   std::size_t max_words = 0;                         // How many words may follow that belong to no option.
+  bool takes_program = false;                        // All after -- are words, whatever they look like.
   int (*run)(const Arguments& arguments) = nullptr;  // Returns an ExitCode; throws Error.
 };
 

@@ -10,7 +10,8 @@ namespace hocket {
 namespace {
 
 void declare(CLI::App& app, const Option& option) {
-  const std::string flag = "--" + option.flag;
+  const std::string short_form = option.letter == 0 ? "" : fmt::format(",-{}", option.letter);
+  const std::string flag = "--" + option.flag + short_form;
   if (option.takes == Option::Takes::nothing) {
     app.add_flag(flag);
     return;
@@ -59,7 +60,9 @@ Arguments read_back(const CLI::App& app, const Command& command) {
 
 }  // namespace
 
-Arguments parse_arguments(const Command& command, std::span<const std::string> typed) {
+Arguments parse_arguments(const Command& command, std::span<const std::string> all) {
+  const auto end = command.takes_program ? std::find(all.begin(), all.end(), "--") : all.end();
+  const std::span<const std::string> typed(all.begin(), end);
   if (std::any_of(typed.begin(), typed.end(),
                   [](const auto& word) { return word == "--help" || word == "-h"; })) {
     Arguments arguments;
@@ -77,7 +80,11 @@ Arguments parse_arguments(const Command& command, std::span<const std::string> t
   } catch (const CLI::ParseError& error) {
     throw ConfigError("{}: {}", command.name, one_line(error.what()));
   }
-  return read_back(app, command);
+  Arguments arguments = read_back(app, command);
+  for (auto word = end; word != all.end(); ++word) {
+    if (word != end) arguments.add_word(*word);
+  }
+  return arguments;
 }
 
 }  // namespace hocket

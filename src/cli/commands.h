@@ -13,5 +13,6 @@ Command report_command();
 Command doctor_command();
 Command simulate_command();
 Command bench_command();
+Command launch_command();
 
 }  // namespace hocket

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
       hocket::models_command(),    //
       hocket::data_command(),      //
       hocket::report_command(),    //
+      hocket::launch_command(),    //
       hocket::simulate_command(),  //
       hocket::bench_command(),     //
       hocket::doctor_command(),    //

@@ -91,7 +91,7 @@ JobKey key_from_descriptor(int fd) {
 }
 
 int descriptor_with_key(const JobKey& key) {
-  const int fd = ::memfd_create("hocket-key", 0);
+  const int fd = ::memfd_create("hocket-key", MFD_CLOEXEC);
   if (fd < 0 || ::write(fd, key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
     throw Error("cannot keep the job key in memory: {}", std::strerror(errno));
   }

@@ -27,7 +27,7 @@ std::optional<JobKey> key_from_hex(std::string_view text);  // 64 hexadecimal di
 
 // The key from a descriptor that the launcher passed on. Throws ConfigError when it holds no key.
 JobKey key_from_descriptor(int fd);
-// A descriptor that key_from_descriptor() reads; children inherit it.
+// A descriptor that key_from_descriptor() reads, closed on exec.
 int descriptor_with_key(const JobKey& key);
 
 }  // namespace hocket
