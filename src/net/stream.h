@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "net/rank.h"
+#include "net/shared_memory.h"
 
 namespace hocket {
 
@@ -44,6 +45,11 @@ class Connector {
   // One vector of streams a member (several for large messages), in the order of `members`; none to oneself.
   virtual std::vector<std::vector<std::unique_ptr<Stream>>> connect(unsigned channel,
                                                                     std::span<const Rank> members) = 0;
+
+  // After connect(): the memory that all members have in common, or nullptr where they have none.
+  virtual std::unique_ptr<SharedMemory> share(unsigned /*channel*/, std::span<const Rank> /*members*/) {
+    return nullptr;
+  }
 };
 
 }  // namespace hocket

@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "net/clock.h"
+#include "net/health.h"
+#include "net/pause.h"
 #include "net/rank.h"
 
 namespace hocket {
@@ -72,11 +74,28 @@ class Transport {
   // The memory that all ranks of this group have in common, or nullptr.
   virtual SharedMemory* shared_memory() { return nullptr; }
 
+  // For those who move data by shared memory themselves: waits for `ready`, which `peer` will make true, as
+  // wait() does.
+  template <typename Ready>
+  void wait_until(Rank peer, const Label& label, const Ready& ready) {
+    if (ready()) return;
+    Pause pause(is_crowded());
+    do pass_time(pause, peer, label);
+    while (!ready());
+  }
+
+  virtual Health& health() = 0;
+  virtual Rank rank_in_job(Rank rank) const = 0;
+  virtual bool is_crowded() const = 0;  // More ranks than cores.
+
   void set_label_text(std::function<std::string(const Label&)> text) { label_text_ = std::move(text); }
   const Traffic& traffic() const { return traffic_; }
   Traffic& traffic() { return traffic_; }
 
  protected:
+  // One moment of a wait for `peer`; throws NetError when the job has failed or the deadline has passed.
+  virtual void pass_time(Pause& pause, Rank peer, const Label& label) = 0;
+
   std::string text_of(const Label& label) const { return label_text_ ? label_text_(label) : "a message"; }
 
  private:

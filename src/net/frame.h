@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "net/transport.h"
+
+namespace hocket {
+
+inline constexpr std::uint32_t kFrameMagic = 0x544b4348;  // "HCKT" in little-endian memory.
+inline constexpr std::uint32_t kWireVersion = 1;
+
+// What stands before every message on a stream, as it lies in memory (little-endian machines only). The
+// payload follows, padded with zeros to kFramePadding bytes.
+struct FrameHeader {
+  std::uint32_t magic = kFrameMagic;
+  std::uint32_t version = kWireVersion;
+  std::uint64_t job = 0;
+  std::uint64_t bytes = 0;      // Of the payload.
+  std::int64_t deliver_at = 0;  // Emulated links: not before this time of the steady clock, in nanoseconds.
+  Label label;
+};
+static_assert(sizeof(FrameHeader) == 64);
+
+inline constexpr std::size_t kFramePadding =
+    16;  // Keeps elements of every dtype whole in a ring that wraps around.
+
+// The header in `bytes` (64 of them), or nothing and why in `fault`: not ours, another version, another job.
+std::optional<FrameHeader> parse_frame_header(std::span<const std::byte> bytes, std::uint64_t job,
+                                              std::string& fault);
+
+}  // namespace hocket

@@ -1,0 +1,93 @@
+#include "net/inproc_connector.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/error.h"
+#include "net/board.h"
+
+namespace hocket {
+
+namespace {
+
+constexpr std::size_t kRingBytes = std::size_t{1} << 16;
+constexpr std::align_val_t kLine{64};
+
+struct FreeAligned {
+  void operator()(std::byte* memory) const { ::operator delete(memory, kLine); }
+};
+using Memory = std::unique_ptr<std::byte, FreeAligned>;
+
+Memory zeroed(std::size_t bytes) {
+  auto* memory = static_cast<std::byte*>(::operator new(bytes, kLine));
+  std::memset(memory, 0, bytes);
+  return Memory(memory);
+}
+
+// Threads of one process: every address is a place, and is the same for all.
+class ProcessMemory final : public SharedMemory {
+ public:
+  explicit ProcessMemory(std::shared_ptr<InprocChannel> channel, std::span<std::byte> board)
+      : channel_(std::move(channel)), board_(board) {}
+
+  std::span<std::byte> board() override { return board_; }
+  std::optional<std::uint64_t> place_of(const void* data, std::size_t) const override {
+    return reinterpret_cast<std::uint64_t>(data);
+  }
+  std::byte* at(Rank, std::uint64_t place) const override { return reinterpret_cast<std::byte*>(place); }
+  std::span<std::byte> allocate(std::size_t bytes) override {
+    const std::size_t padded = (bytes + 63) / 64 * 64;
+    blocks_.push_back(zeroed(std::max<std::size_t>(padded, 64)));
+    return {blocks_.back().get(), bytes};
+  }
+
+ private:
+  std::shared_ptr<InprocChannel> channel_;
+  std::span<std::byte> board_;
+  std::vector<Memory> blocks_;
+};
+
+}  // namespace
+
+struct InprocChannel {
+  explicit InprocChannel(std::size_t size) : members(size), board(zeroed(kBoardBytes)) {
+    for (std::size_t i = 0; i < size * size; ++i) rings.push_back(zeroed(Ring::bytes_for(kRingBytes)));
+  }
+  Ring ring(std::size_t from, std::size_t to) const {
+    return {{rings[from * members + to].get(), Ring::bytes_for(kRingBytes)}, kRingBytes};
+  }
+
+  std::size_t members;
+  Memory board;
+  std::vector<Memory> rings;
+};
+
+std::shared_ptr<InprocChannel> InprocHub::channel(unsigned channel, std::size_t members) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<InprocChannel>& found = channels_[channel];
+  if (!found) found = std::make_shared<InprocChannel>(members);
+  return found;
+}
+
+std::vector<std::vector<std::unique_ptr<Stream>>> InprocConnector::connect(unsigned channel,
+                                                                           std::span<const Rank> members) {
+  const auto rings = hub_.channel(channel, members.size());
+  const auto me = static_cast<std::size_t>(std::find(members.begin(), members.end(), me_) - members.begin());
+  HOCKET_CHECK(me < members.size(), "rank {} is not a member of channel {}", me_, channel);
+  std::vector<std::vector<std::unique_ptr<Stream>>> streams(members.size());
+  for (std::size_t peer = 0; peer < members.size(); ++peer) {
+    if (peer == me) continue;
+    streams[peer].push_back(
+        std::make_unique<RingStream>(rings->ring(me, peer), rings->ring(peer, me), rings));
+  }
+  return streams;
+}
+
+std::unique_ptr<SharedMemory> InprocConnector::share(unsigned channel, std::span<const Rank> members) {
+  auto rings = hub_.channel(channel, members.size());
+  std::byte* board = rings->board.get();
+  return std::make_unique<ProcessMemory>(std::move(rings), std::span(board, kBoardBytes));
+}
+
+}  // namespace hocket

@@ -1,0 +1,169 @@
+#include "net/lane.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace hocket {
+
+namespace {
+
+constexpr std::size_t kHeader = sizeof(FrameHeader);
+constexpr std::size_t kStageBytes = std::size_t{1} << 17;
+
+constexpr std::size_t pad(std::size_t bytes) {
+  return (bytes + kFramePadding - 1) / kFramePadding * kFramePadding;
+}
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
+
+bool is_due(std::int64_t deliver_at) { return deliver_at == 0 || now_ns() >= deliver_at; }
+
+// The part of [bytes, padding) that is left when `done` of both have been sent.
+std::span<const std::byte> rest_of(std::span<const std::byte> bytes, std::size_t done) {
+  static constexpr std::byte kZeros[kFramePadding] = {};
+  if (done < bytes.size()) return bytes.subspan(done);
+  return {kZeros, pad(bytes.size()) - done};
+}
+
+}  // namespace
+
+void Lane::send(std::uint64_t serial, const Label& label, std::span<const std::byte> bytes,
+                std::int64_t deliver_at) {
+  FrameHeader header;
+  header.job = job_;
+  header.bytes = bytes.size();
+  header.deliver_at = deliver_at;
+  header.label = label;
+  sends_.push({serial, header, bytes});
+}
+
+void Lane::recv(std::uint64_t serial, const Label& label, Incoming incoming) {
+  recvs_.push({serial, label, incoming});
+}
+
+const Label* Lane::label_of_first(Pending::Direction direction) const {
+  if (direction == Pending::Direction::send) return sends_.empty() ? nullptr : &sends_.front().header.label;
+  return recvs_.empty() ? nullptr : &recvs_.front().label;
+}
+
+bool Lane::advance_send() {
+  bool moved = false;
+  while (!sends_.empty()) {
+    Outgoing& out = sends_.front();
+    const std::size_t total = kHeader + pad(out.bytes.size());
+    while (out.done < total) {
+      const auto header = std::as_bytes(std::span(&out.header, 1));
+      const auto piece =
+          out.done < kHeader ? header.subspan(out.done) : rest_of(out.bytes, out.done - kHeader);
+      const std::size_t n = stream_->write_some(piece);
+      if (n == 0) return moved;
+      out.done += n;
+      moved = true;
+    }
+    if (!is_due(out.header.deliver_at)) return moved;
+    sends_.pop();
+    moved = true;
+  }
+  return moved;
+}
+
+bool Lane::advance_recv(const std::function<std::string(const Label&)>& text_of) {
+  bool moved = false;
+  while (!recvs_.empty()) {
+    Expected& expected = recvs_.front();
+    const std::size_t before = expected.done;
+    const bool complete = read_header(expected, text_of) && read_payload(expected);
+    moved |= expected.done != before;
+    if (!complete || !is_due(expected.deliver_at)) return moved;
+    recvs_.pop();
+    moved = true;
+  }
+  return moved;
+}
+
+// Whether the header has been read and is what was expected.
+bool Lane::read_header(Expected& expected, const std::function<std::string(const Label&)>& text_of) {
+  if (expected.done >= kHeader) return true;
+  const auto bytes = std::as_writable_bytes(std::span(&incoming_header_, 1));
+  expected.done += stream_->read_some(bytes.subspan(expected.done));
+  if (expected.done < kHeader) return false;
+
+  std::string fault;
+  const auto header = parse_frame_header(bytes, job_, fault);
+  if (!header) throw FrameMismatch(fault);
+  if (header->label != expected.label || header->bytes != expected.incoming.bytes) {
+    throw FrameMismatch(fmt::format("it called {} ({} B in this message), here it is {} ({} B)",
+                                    text_of(header->label), header->bytes, text_of(expected.label),
+                                    expected.incoming.bytes));
+  }
+  expected.deliver_at = header->deliver_at;
+  return true;
+}
+
+// Whether payload and padding have been read.
+bool Lane::read_payload(Expected& expected) {
+  const Incoming& incoming = expected.incoming;
+  const std::size_t total = kHeader + pad(incoming.bytes);
+  while (expected.done < kHeader + incoming.bytes) {
+    const std::size_t done = expected.done - kHeader;
+    const std::size_t wanted = incoming.bytes - done;
+    bool moved = false;
+    if (incoming.sink.take == nullptr) {
+      const std::size_t n = stream_->read_some({incoming.into + done, wanted});
+      expected.done += n;
+      moved = n > 0;
+    } else if (stream_->can_peek()) {
+      moved = take_where_it_lies(expected, done, wanted);
+    } else {
+      moved = take_through_stage(expected, done, wanted);
+    }
+    if (!moved) return false;
+  }
+  return skip_padding(expected, total);
+}
+
+// Hands the sink whole elements only: kFramePadding is a multiple of every element, and pieces end there or
+// at the end.
+bool Lane::take_where_it_lies(Expected& expected, std::size_t done, std::size_t wanted) {
+  const auto bytes = stream_->peek();
+  std::size_t n = std::min(bytes.size(), wanted);
+  if (n < wanted) n -= n % kFramePadding;
+  if (n == 0) return false;
+  const Incoming& incoming = expected.incoming;
+  incoming.sink.take(incoming.sink.context, incoming.offset + done, bytes.first(n));
+  stream_->consume(n);
+  expected.done += n;
+  return true;
+}
+
+bool Lane::take_through_stage(Expected& expected, std::size_t done, std::size_t wanted) {
+  if (stage_.empty()) stage_.resize(kStageBytes);
+  const std::size_t room = std::min(wanted, kStageBytes) - staged_;
+  const std::size_t arrived = staged_ + stream_->read_some(std::span(stage_).subspan(staged_, room));
+  const std::size_t n = arrived < wanted ? arrived - arrived % kFramePadding : arrived;
+  const bool moved = arrived != staged_;
+  if (n > 0) {
+    const Incoming& incoming = expected.incoming;
+    incoming.sink.take(incoming.sink.context, incoming.offset + done, std::span(stage_).first(n));
+    std::memmove(stage_.data(), stage_.data() + n, arrived - n);
+    expected.done += n;
+  }
+  staged_ = arrived - n;
+  return moved;
+}
+
+bool Lane::skip_padding(Expected& expected, std::size_t total) {
+  std::byte padding[kFramePadding];
+  while (expected.done < total) {
+    const std::size_t n = stream_->read_some(std::span(padding).first(total - expected.done));
+    if (n == 0) return false;
+    expected.done += n;
+  }
+  return true;
+}
+
+}  // namespace hocket

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "net/frame.h"
+#include "net/stream.h"
+#include "net/transport.h"
+
+namespace hocket {
+
+// The peer sent something else than was expected; what() says both.
+class FrameMismatch final : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Where a message that is expected goes: to `into`, or piece by piece to the sink.
+struct Incoming {
+  std::byte* into = nullptr;
+  Sink sink;
+  std::size_t bytes = 0;
+  std::size_t offset = 0;  // Of this part in the whole message, for the sink.
+};
+
+// Transfers in the order they were started.
+template <typename Transfer>
+class TransferQueue {
+ public:
+  bool empty() const { return next_ == transfers_.size(); }
+  Transfer& front() { return transfers_[next_]; }
+  const Transfer& front() const { return transfers_[next_]; }
+  void push(Transfer transfer) { transfers_.push_back(std::move(transfer)); }
+  void pop() {
+    if (++next_ < transfers_.size()) return;
+    transfers_.clear();
+    next_ = 0;
+  }
+
+ private:
+  std::vector<Transfer> transfers_;  // Keeps its capacity: nothing is allocated in the steady state.
+  std::size_t next_ = 0;
+};
+
+// The two queues of transfers of one stream, and how far their first ones are. Used by one thread.
+class Lane {
+ public:
+  Lane(std::unique_ptr<Stream> stream, std::uint64_t job) : stream_(std::move(stream)), job_(job) {}
+
+  void send(std::uint64_t serial, const Label& label, std::span<const std::byte> bytes,
+            std::int64_t deliver_at);
+  void recv(std::uint64_t serial, const Label& label, Incoming incoming);
+
+  // Move what can be moved now; whether anything was. Throw StreamClosed, or FrameMismatch with the two
+  // labels through `text_of`.
+  bool advance_send();
+  bool advance_recv(const std::function<std::string(const Label&)>& text_of);
+
+  bool has_sent(std::uint64_t serial) const { return sends_.empty() || sends_.front().serial > serial; }
+  bool has_received(std::uint64_t serial) const { return recvs_.empty() || recvs_.front().serial > serial; }
+  bool is_idle() const { return sends_.empty() && recvs_.empty(); }
+  bool wants_to_write() const { return !sends_.empty(); }
+  const Label* label_of_first(Pending::Direction direction) const;
+  int fd() const { return stream_->fd(); }
+
+ private:
+  struct Outgoing {
+    std::uint64_t serial;
+    FrameHeader header;
+    std::span<const std::byte> bytes;
+    std::size_t done = 0;  // Of header, payload and padding together.
+  };
+  struct Expected {
+    std::uint64_t serial;
+    Label label;
+    Incoming incoming;
+    std::size_t done = 0;  // As above.
+    std::int64_t deliver_at = 0;
+  };
+
+  bool read_header(Expected& expected, const std::function<std::string(const Label&)>& text_of);
+  bool read_payload(Expected& expected);
+  bool take_where_it_lies(Expected& expected, std::size_t done, std::size_t wanted);
+  bool take_through_stage(Expected& expected, std::size_t done, std::size_t wanted);
+  bool skip_padding(Expected& expected, std::size_t total);
+
+  std::unique_ptr<Stream> stream_;
+  std::uint64_t job_;
+  TransferQueue<Outgoing> sends_;
+  TransferQueue<Expected> recvs_;
+  FrameHeader incoming_header_;
+  std::vector<std::byte> stage_;  // Where bytes for a sink are read to when the stream cannot show them.
+  std::size_t staged_ = 0;        // Bytes in it that the sink has not had: less than kFramePadding.
+};
+
+}  // namespace hocket
