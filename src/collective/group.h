@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "collective/collective.h"
+#include "collective/direct.h"
+#include "collective/executor.h"
+#include "collective/flight_recorder.h"
+#include "collective/operation.h"
+#include "collective/plan.h"
+#include "net/transport.h"
+#include "tensor/dtype.h"
+
+namespace hocket {
+
+// Which algorithm `automatic` means for an operation of `bytes` in this group.
+using Chooser = std::function<Algorithm(Collective collective, std::size_t bytes)>;
+
+struct GroupOptions {
+  unsigned id = 0;       // No other group of the job has it.
+  Chooser chooser = {};  // Without one: direct on shared memory, else sharded, which keeps the rank order.
+  std::vector<Rank> group_of = {};  // The host or rack of each rank, for hierarchical algorithms.
+};
+
+// Ranks that carry out collectives together. All of them call the same operations in the same order; a rank
+// that does not is found out by the labels of the first messages. Blocks are as collective.h says; in-place
+// forms work on one vector, others copy. Used by one thread. Throws NetError, which names the culprit; the
+// group is then unusable.
+class Group {
+ public:
+  explicit Group(std::unique_ptr<Transport> transport, GroupOptions options = {});
+
+  Rank rank() const { return transport_->rank(); }
+  int size() const { return transport_->size(); }
+
+  template <typename T>
+  void all_reduce(std::span<T> data, Reduction reduction = Reduction::sum,
+                  Algorithm algorithm = Algorithm::automatic) {
+    run({Collective::all_reduce, algorithm, reduction, dtype_of<T>(), 0, bytes_of(data), nullptr,
+         data.size()});
+  }
+  template <typename T>
+  void broadcast(std::span<T> data, Rank root = 0, Algorithm algorithm = Algorithm::automatic) {
+    run({Collective::broadcast, algorithm, Reduction::sum, dtype_of<T>(), root, bytes_of(data), nullptr,
+         data.size()});
+  }
+  void barrier(Algorithm algorithm = Algorithm::automatic) { run({Collective::barrier, algorithm}); }
+
+  // Any collective in place: `operation.data` (and `input`) as collective.h defines them.
+  void run(Operation operation);
+
+  // Memory in which collectives need not copy: shared where ranks share memory. Zero, 64-byte aligned, for as
+  // long as the group lives.
+  std::span<std::byte> allocate(std::size_t bytes);
+
+  // A group of some of these ranks (ascending); each of them calls it, with the same id.
+  Group split(std::span<const Rank> members, unsigned id);
+
+  Transport& transport() { return *transport_; }
+  const Traffic& traffic() const { return transport_->traffic(); }
+  std::uint64_t operations() const { return sequence_; }
+  std::string flight_record() const { return recorder_.text(); }
+
+ private:
+  template <typename T>
+  static DType dtype_of();
+  template <typename T>
+  static std::byte* bytes_of(std::span<T> data) {
+    return reinterpret_cast<std::byte*>(data.data());
+  }
+
+  Algorithm choose(const Operation& operation) const;
+  const Plan& plan_of(const Operation& operation);
+
+  std::unique_ptr<Transport> transport_;
+  GroupOptions options_;
+  Executor executor_;
+  std::unique_ptr<Direct> direct_;
+  FlightRecorder recorder_;
+  std::vector<std::unique_ptr<Plan>> plans_;  // The latest last.
+  std::vector<std::unique_ptr<std::byte[]>> memory_;
+  unsigned sequence_ = 0;
+};
+
+template <typename T>
+DType Group::dtype_of() {
+  if constexpr (std::is_same_v<T, float>) return DType::f32;
+  if constexpr (std::is_same_v<T, double>) return DType::f64;
+  if constexpr (std::is_same_v<T, BFloat16>) return DType::bf16;
+  if constexpr (std::is_same_v<T, Float16>) return DType::f16;
+  if constexpr (std::is_same_v<T, std::int32_t>) return DType::i32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return DType::i64;
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, BFloat16> ||
+                std::is_same_v<T, Float16> || std::is_same_v<T, std::int32_t> ||
+                std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint8_t>);
+  return DType::u8;
+}
+
+}  // namespace hocket
