@@ -40,16 +40,48 @@ class Group {
   Rank rank() const { return transport_->rank(); }
   int size() const { return transport_->size(); }
 
+  // What `data` holds before and after is said in collective.h; `blocks` are the sizes of the ranks' blocks
+  // where they are not even.
   template <typename T>
   void all_reduce(std::span<T> data, Reduction reduction = Reduction::sum,
                   Algorithm algorithm = Algorithm::automatic) {
-    run({Collective::all_reduce, algorithm, reduction, dtype_of<T>(), 0, bytes_of(data), nullptr,
-         data.size()});
+    run(operation(Collective::all_reduce, data, algorithm, reduction));
   }
   template <typename T>
-  void broadcast(std::span<T> data, Rank root = 0, Algorithm algorithm = Algorithm::automatic) {
-    run({Collective::broadcast, algorithm, Reduction::sum, dtype_of<T>(), root, bytes_of(data), nullptr,
-         data.size()});
+  void reduce(std::span<T> data, Rank root, Reduction reduction = Reduction::sum,
+              Algorithm algorithm = Algorithm::automatic) {
+    run(operation(Collective::reduce, data, algorithm, reduction, root));
+  }
+  template <typename T>
+  void broadcast(std::span<T> data, Rank root, Algorithm algorithm = Algorithm::automatic) {
+    run(operation(Collective::broadcast, data, algorithm, Reduction::sum, root));
+  }
+  template <typename T>
+  void gather(std::span<T> data, Rank root, std::span<const std::size_t> blocks = {},
+              Algorithm algorithm = Algorithm::automatic) {
+    run(operation(Collective::gather, data, algorithm, Reduction::sum, root, blocks));
+  }
+  template <typename T>
+  void scatter(std::span<T> data, Rank root, std::span<const std::size_t> blocks = {},
+               Algorithm algorithm = Algorithm::automatic) {
+    run(operation(Collective::scatter, data, algorithm, Reduction::sum, root, blocks));
+  }
+  template <typename T>
+  void all_gather(std::span<T> data, std::span<const std::size_t> blocks = {},
+                  Algorithm algorithm = Algorithm::automatic) {
+    run(operation(Collective::all_gather, data, algorithm, Reduction::sum, 0, blocks));
+  }
+  template <typename T>
+  void reduce_scatter(std::span<T> data, Reduction reduction = Reduction::sum,
+                      std::span<const std::size_t> blocks = {}, Algorithm algorithm = Algorithm::automatic) {
+    run(operation(Collective::reduce_scatter, data, algorithm, reduction, 0, blocks));
+  }
+  template <typename T>
+  void all_to_all(std::span<const T> input, std::span<T> data, std::span<const std::size_t> blocks = {},
+                  Algorithm algorithm = Algorithm::automatic) {
+    Operation exchange = operation(Collective::all_to_all, data, algorithm, Reduction::sum, 0, blocks);
+    exchange.input = reinterpret_cast<const std::byte*>(input.data());
+    run(exchange);
   }
   void barrier(Algorithm algorithm = Algorithm::automatic) { run({Collective::barrier, algorithm}); }
 
@@ -72,8 +104,11 @@ class Group {
   template <typename T>
   static DType dtype_of();
   template <typename T>
-  static std::byte* bytes_of(std::span<T> data) {
-    return reinterpret_cast<std::byte*>(data.data());
+  static Operation operation(Collective collective, std::span<T> data, Algorithm algorithm,
+                             Reduction reduction, Rank root = 0, std::span<const std::size_t> blocks = {}) {
+    return {collective,    algorithm,   reduction,
+            dtype_of<T>(), root,        reinterpret_cast<std::byte*>(data.data()),
+            nullptr,       data.size(), blocks};
   }
 
   Algorithm choose(const Operation& operation) const;

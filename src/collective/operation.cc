@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 namespace hocket {
 
 namespace {
@@ -22,6 +24,12 @@ constexpr unsigned byte_of(std::uint64_t word, int index) { return (word >> (8 *
 template <typename Enum>
 std::string name_or_number(unsigned value, unsigned names) {
   return value < names ? std::string(name_of(static_cast<Enum>(value))) : fmt::format("?{}", value);
+}
+
+// The same on every rank: in an uneven all-to-all each rank receives a number of elements of its own.
+std::size_t common_count(const Operation& operation) {
+  if (operation.collective != Collective::all_to_all || operation.blocks.empty()) return operation.count;
+  return std::accumulate(operation.blocks.begin(), operation.blocks.end(), std::size_t{0});
 }
 
 }  // namespace
@@ -45,7 +53,7 @@ Label label_of(const Operation& operation, unsigned group, unsigned sequence, un
   return {{word(group, 32) | sequence,
            word(operation.collective, 0) | word(operation.algorithm, 8) | word(reduction, 16) |
                word(operation.dtype, 24) | word(root, 32),
-           operation.count, word(round, 32) | rounds}};
+           common_count(operation), word(round, 32) | rounds}};
 }
 
 std::string text_of(const Label& label) {
