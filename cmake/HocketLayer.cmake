@@ -45,7 +45,8 @@ endfunction()
 
 function(hocket_layer_tests library)
   add_executable(${library}_test ${ARGN})
-  target_link_libraries(${library}_test PRIVATE ${library} hocket_flags GTest::gtest_main rapidcheck rapidcheck_gtest)
+  target_link_libraries(${library}_test PRIVATE ${library} hocket_flags GTest::gmock GTest::gtest_main rapidcheck
+                                                 rapidcheck_gtest)
   gtest_discover_tests(${library}_test DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS unit TIMEOUT 120 DISCOVERY_TIMEOUT 60)
 endfunction()

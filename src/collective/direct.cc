@@ -120,6 +120,7 @@ void Direct::run_large(const Plan& plan, const Operation& operation, const Label
 
   Operation staged = operation;
   auto place = memory_.place_of(source, bytes);
+  if (bytes == 0) place = 0;
   if (!place) {
     std::byte* copy = stage(bytes);
     std::memcpy(copy, source, bytes);

@@ -15,8 +15,8 @@ namespace hocket {
 // Collectives between ranks that share memory, without messages: each rank says on the group's board where
 // its data lies, waits for the others, and reads (and for sums writes) the peers' memory itself. Rank r makes
 // block r of a sum, in rank order. Small vectors travel on the board itself, in one phase. Data that lies
-// outside the arena is staged there. What is moved is what the schedule of `sharded` sends (of `exchange` for
-// small sums); the transport's counters say so. Every operation waits for all ranks. Used by one thread.
+// outside the arena is staged there. The transport's counters get what this rank moves itself: over all ranks
+// as much as `sharded` sends (small sums: `exchange`). Every operation waits for all ranks. Used by one thread.
 class Direct {
  public:
   Direct(Transport& transport, SharedMemory& memory);
