@@ -20,7 +20,7 @@ std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
 
-bool is_due(std::int64_t deliver_at) { return deliver_at == 0 || now_ns() >= deliver_at; }
+bool is_due(std::int64_t time) { return time == 0 || now_ns() >= time; }
 
 // The part of [bytes, padding) that is left when `done` of both have been sent.
 std::span<const std::byte> rest_of(std::span<const std::byte> bytes, std::size_t done) {
@@ -32,13 +32,13 @@ std::span<const std::byte> rest_of(std::span<const std::byte> bytes, std::size_t
 }  // namespace
 
 void Lane::send(std::uint64_t serial, const Label& label, std::span<const std::byte> bytes,
-                std::int64_t deliver_at) {
+                EmulatedTimes emulated) {
   FrameHeader header;
   header.job = job_;
   header.bytes = bytes.size();
-  header.deliver_at = deliver_at;
+  header.deliver_at = emulated.deliver_at;
   header.label = label;
-  sends_.push({serial, header, bytes});
+  sends_.push({serial, header, bytes, emulated.sent_at});
 }
 
 void Lane::recv(std::uint64_t serial, const Label& label, Incoming incoming) {
@@ -64,7 +64,7 @@ bool Lane::advance_send() {
       out.done += n;
       moved = true;
     }
-    if (!is_due(out.header.deliver_at)) return moved;
+    if (!is_due(out.sent_at)) return moved;
     sends_.pop();
     moved = true;
   }

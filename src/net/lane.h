@@ -29,6 +29,13 @@ struct Incoming {
   std::size_t offset = 0;  // Of this part in the whole message, for the sink.
 };
 
+// When a message on emulated links has left its sender and when it reaches its receiver: nanoseconds of the
+// steady clock.
+struct EmulatedTimes {
+  std::int64_t sent_at = 0;
+  std::int64_t deliver_at = 0;
+};
+
 // Transfers in the order they were started.
 template <typename Transfer>
 class TransferQueue {
@@ -54,7 +61,7 @@ class Lane {
   Lane(std::unique_ptr<Stream> stream, std::uint64_t job) : stream_(std::move(stream)), job_(job) {}
 
   void send(std::uint64_t serial, const Label& label, std::span<const std::byte> bytes,
-            std::int64_t deliver_at);
+            EmulatedTimes emulated = {});
   void recv(std::uint64_t serial, const Label& label, Incoming incoming);
 
   // Move what can be moved now; whether anything was. Throw StreamClosed, or FrameMismatch with the two
@@ -74,6 +81,7 @@ class Lane {
     std::uint64_t serial;
     FrameHeader header;
     std::span<const std::byte> bytes;
+    std::int64_t sent_at = 0;
     std::size_t done = 0;  // Of header, payload and padding together.
   };
   struct Expected {

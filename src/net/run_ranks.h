@@ -61,8 +61,9 @@ class TestJob {
     const auto r = static_cast<std::size_t>(rank);
     return medium_ == Medium::tcp ? *tcp_[r] : *connectors_[r];
   }
-  std::unique_ptr<Transport> transport(Rank rank, Seconds deadline) {
+  std::unique_ptr<Transport> transport(Rank rank, Seconds deadline, LinkLedger* emulation = nullptr) {
     TransportOptions options;
+    options.emulation = emulation;
     options.name = name_of(medium_);
     options.deadline = deadline;
     options.crowded = true;
@@ -89,14 +90,15 @@ class TestJob {
 // Runs `body` on every rank. Returns what each rank threw, empty where it threw nothing.
 inline std::vector<std::string> run_ranks(int world,
                                           const std::function<void(std::unique_ptr<Transport>)>& body,
-                                          Medium medium = Medium::inproc, Seconds deadline = Seconds(20)) {
+                                          Medium medium = Medium::inproc, Seconds deadline = Seconds(20),
+                                          LinkLedger* emulation = nullptr) {
   TestJob job(world, medium);
   std::vector<std::string> errors(static_cast<std::size_t>(world));
   std::vector<std::jthread> threads;
   for (Rank rank = 0; rank < world; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        body(job.transport(rank, deadline));
+        body(job.transport(rank, deadline, emulation));
       } catch (const std::exception& error) {
         errors[static_cast<std::size_t>(rank)] = error.what();
       }

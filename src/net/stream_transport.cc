@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "net/emulation.h"
 #include "net/pause.h"
 
 namespace hocket {
@@ -17,6 +18,9 @@ namespace {
 
 // How long one who sees a connection end waits for news of who really failed.
 constexpr Seconds kGrace{0.4};
+
+// Ranks on emulated links mostly wait: they must leave the cores to each other.
+constexpr Seconds kEmulatedRest{50e-6};
 
 }  // namespace
 
@@ -34,6 +38,7 @@ StreamTransport::StreamTransport(Connector& connector, unsigned channel, std::ve
       peer.lanes.push_back(std::make_unique<Lane>(std::move(stream), options_.job));
   }
   shared_memory_ = connector.share(channel, members_);
+  if (options_.emulation != nullptr) shared_memory_.reset();
 }
 
 StreamTransport::~StreamTransport() = default;
@@ -65,13 +70,21 @@ Pending StreamTransport::send(Rank to, const Label& label, std::span<const std::
   Peer& destination = peer(to);
   const std::uint64_t serial = destination.sends++;
   const std::size_t lanes = lanes_for(destination, bytes.size());
+  const EmulatedTimes emulated = options_.emulation == nullptr ? EmulatedTimes() : emulate(to, bytes.size());
   for (std::size_t i = 0; i < lanes; ++i) {
     const auto part = stripe(bytes.size(), lanes, i);
-    destination.lanes[i]->send(serial, label, bytes.subspan(part.first, part.second), 0);
+    destination.lanes[i]->send(serial, label, bytes.subspan(part.first, part.second), emulated);
   }
   traffic().messages_sent += 1;
   traffic().bytes_sent += bytes.size();
   return {to, Pending::Direction::send, serial};
+}
+
+EmulatedTimes StreamTransport::emulate(Rank to, std::size_t bytes) const {
+  const auto nanoseconds = [](Seconds time) { return static_cast<std::int64_t>(time.count() * 1e9); };
+  const Seconds now = Clock::now().time_since_epoch();
+  const Seconds delivered = options_.emulation->reserve(rank_in_job(rank_), rank_in_job(to), bytes, now);
+  return {nanoseconds(options_.emulation->sent(rank_in_job(rank_))), nanoseconds(delivered)};
 }
 
 Pending StreamTransport::recv(Rank from, const Label& label, std::span<std::byte> into) {
@@ -139,10 +152,14 @@ void StreamTransport::wait(const Pending& pending) {
     const bool moved = progress();
     if (is_done(pending)) return;
     check(pause, pending.peer, [&] { return context_of(pending); });
-    if (moved) continue;
-    const Seconds rest = pause.once();
-    if (rest > Seconds(0)) sleep(rest);
+    if (!moved) rest(pause);
   }
+}
+
+void StreamTransport::rest(Pause& pause) {
+  const Seconds duration = pause.once();
+  if (options_.emulation != nullptr) return sleep(kEmulatedRest);
+  if (duration > Seconds(0)) sleep(duration);
 }
 
 void StreamTransport::pass_time(Pause& pause, Rank peer, const Label& label) {
@@ -150,8 +167,7 @@ void StreamTransport::pass_time(Pause& pause, Rank peer, const Label& label) {
     return fmt::format("rank {}: waiting for rank {} ({})", rank_in_job(rank_), rank_in_job(peer),
                        text_of(label));
   });
-  const Seconds rest = pause.once();
-  if (rest > Seconds(0)) sleep(rest);
+  rest(pause);
 }
 
 // Throws when the job has failed, also because this wait has passed its deadline.

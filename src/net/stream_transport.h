@@ -69,7 +69,9 @@ class StreamTransport final : public Transport {
   Pending start_recv(Rank from, const Label& label, Incoming incoming);
   std::size_t lanes_for(const Peer& peer, std::size_t bytes) const;
   Peer& peer(Rank rank);
+  EmulatedTimes emulate(Rank to, std::size_t bytes) const;
   bool advance(Rank rank, Peer& peer);
+  void rest(Pause& pause);
   void sleep(Seconds duration);
   void check(const Pause& pause, Rank peer, const std::function<std::string()>& context);
   std::string context_of(const Pending& pending);
