@@ -9,6 +9,7 @@
 
 #include "collective/schedule.h"
 #include "net/rank.h"
+#include "tensor/reduction.h"
 
 namespace hocket {
 
@@ -26,8 +27,6 @@ enum class Collective : std::uint8_t {
   all_to_all,      // Block r becomes what rank r had for me: block `me` of its `input`.
   barrier,         // Nobody leaves before all have come in.
 };
-
-enum class Reduction : std::uint8_t { sum, product, max, min, mean };
 
 enum class Algorithm : std::uint8_t {
   automatic,  // Chosen by predicted cost.

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "collective/async_group.h"
 #include "collective/blocks.h"
+#include "net/drop_nth_send.h"
 #include "net/run_ranks.h"
 
 namespace hocket {
@@ -297,6 +298,29 @@ TEST(Group, TheFlightRecordSaysWhatWasUnderWay) {
                 HasSubstr("broadcast #2 of group 0, 100 f32, root 1, binomial, not finished"));
   });
   EXPECT_THAT(errors, Each(IsEmpty()));
+}
+
+TEST(Group, LosingAnyOneMessageIsReportedAndNeverHangs) {
+  for (const Algorithm algorithm :
+       {Algorithm::ring, Algorithm::sharded, Algorithm::halving_doubling, Algorithm::binomial}) {
+    for (int nth = 1;; ++nth) {
+      DropNthSend fault(nth);
+      const auto body = [&](std::unique_ptr<Transport> transport) {
+        Group group(std::make_unique<LossyTransport>(std::move(transport), fault));
+        std::vector<float> data(100, 1);
+        group.all_reduce(std::span(data), Reduction::sum, algorithm);
+        group.barrier(Algorithm::bruck);
+      };
+      const auto errors = run_ranks(3, body, Medium::inproc, Seconds(0.02));
+      const auto failed =
+          std::count_if(errors.begin(), errors.end(), [](const auto& error) { return !error.empty(); });
+      if (!fault.fired()) {  // Fewer than nth messages in all: each one has been dropped once.
+        EXPECT_EQ(failed, 0) << name_of(algorithm);
+        break;
+      }
+      EXPECT_GT(failed, 0) << name_of(algorithm) << ": message " << nth;
+    }
+  }
 }
 
 TEST(AsyncGroup, OperationsFinishInOrderWhileTheCallerGoesOn) {

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <variant>
 #include <vector>
 
-namespace hocket {
+#include "tensor/reduction.h"
 
-enum class Reduction : std::uint8_t { sum, max };
+namespace hocket {
 
 // How one logical value lies along one mesh axis.
 struct Replicated {  // The same on every rank.
@@ -19,7 +18,7 @@ struct Sharded {  // Cut evenly along `dim`.
 struct Flat {  // A padded one-dimensional slice of its bucket (ZeRO).
   bool operator==(const Flat&) const = default;
 };
-struct Partial {  // Terms of a sum, or candidates of a maximum.
+struct Partial {  // Terms of a sum, or candidates of a maximum: the other reductions do not occur.
   Reduction reduction = Reduction::sum;
   bool operator==(const Partial&) const = default;
 };
