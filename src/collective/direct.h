@@ -16,7 +16,8 @@ namespace hocket {
 // its data lies, waits for the others, and reads (and for sums writes) the peers' memory itself. Rank r makes
 // block r of a sum, in rank order. Small vectors travel on the board itself, in one phase. Data that lies
 // outside the arena is staged there. The transport's counters get what this rank moves itself: over all ranks
-// as much as `sharded` sends (small sums: `exchange`). Every operation waits for all ranks. Used by one thread.
+// as much as `sharded` sends (small sums: `exchange`). Every operation waits for all ranks. Used by one
+// thread.
 class Direct {
  public:
   Direct(Transport& transport, SharedMemory& memory);

@@ -36,8 +36,10 @@ Group::Group(std::unique_ptr<Transport> transport, GroupOptions options)
 }
 
 Algorithm Group::choose(const Operation& operation) const {
-  if (options_.chooser)
-    return options_.chooser(operation.collective, operation.count * operation.element_bytes());
+  if (options_.chooser) {
+    const std::size_t bytes = operation.count * operation.element_bytes();
+    if (const auto chosen = options_.chooser(operation.collective, bytes)) return *chosen;
+  }
   if (direct_) return Algorithm::direct;
   switch (operation.collective) {
     case Collective::broadcast:
@@ -102,6 +104,11 @@ std::span<std::byte> Group::allocate(std::size_t bytes) {
   void* start = memory_.back().get();
   std::size_t room = bytes + kAlignment;
   return {static_cast<std::byte*>(std::align(kAlignment, bytes, start, room)), bytes};
+}
+
+std::span<std::byte> Group::workspace(std::size_t bytes) {
+  if (workspace_.size() < bytes) workspace_ = allocate(std::max(bytes, 2 * workspace_.size()));
+  return workspace_.first(bytes);
 }
 
 Group Group::split(std::span<const Rank> members, unsigned id) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -20,12 +21,13 @@
 
 namespace hocket {
 
-// Which algorithm `automatic` means for an operation of `bytes` in this group.
-using Chooser = std::function<Algorithm(Collective collective, std::size_t bytes)>;
+// Which algorithm `automatic` means for an operation of `bytes`; nothing for the default: direct on shared
+// memory, else one that keeps the rank order.
+using Chooser = std::function<std::optional<Algorithm>(Collective collective, std::size_t bytes)>;
 
 struct GroupOptions {
-  unsigned id = 0;       // No other group of the job has it.
-  Chooser chooser = {};  // Without one: direct on shared memory, else sharded, which keeps the rank order.
+  unsigned id = 0;  // No other group of the job has it.
+  Chooser chooser = {};
   std::vector<Rank> group_of = {};  // The host or rack of each rank, for hierarchical algorithms.
 };
 
@@ -92,6 +94,11 @@ class Group {
   // long as the group lives.
   std::span<std::byte> allocate(std::size_t bytes);
 
+  // Memory like that which stays the caller's until the next call.
+  std::span<std::byte> workspace(std::size_t bytes);
+
+  void set_chooser(Chooser chooser) { options_.chooser = std::move(chooser); }
+
   // A group of some of these ranks (ascending); each of them calls it, with the same id.
   Group split(std::span<const Rank> members, unsigned id);
 
@@ -121,6 +128,7 @@ class Group {
   FlightRecorder recorder_;
   std::vector<std::unique_ptr<Plan>> plans_;  // The latest last.
   std::vector<std::unique_ptr<std::byte[]>> memory_;
+  std::span<std::byte> workspace_;
   unsigned sequence_ = 0;
 };
 
