@@ -8,7 +8,7 @@
 
 namespace hocket {
 
-std::optional<FrameHeader> parse_frame_header(std::span<const std::byte> bytes, std::uint64_t job,
+std::optional<FrameHeader> parse_frame_header(std::span<const std::byte> bytes, std::uint32_t job,
                                               std::string& fault) {
   FrameHeader header;
   HOCKET_CHECK(bytes.size() == sizeof header);
@@ -18,7 +18,7 @@ std::optional<FrameHeader> parse_frame_header(std::span<const std::byte> bytes, 
   } else if (header.version != kWireVersion) {
     fault = fmt::format("a frame of protocol version {}, expected {}", header.version, kWireVersion);
   } else if (header.job != job) {
-    fault = fmt::format("a frame of job {:016x}, expected {:016x}", header.job, job);
+    fault = fmt::format("a frame of job {:08x}, expected {:08x}", header.job, job);
   } else {
     return header;
   }

@@ -18,9 +18,10 @@ inline constexpr std::uint32_t kWireVersion = 1;
 struct FrameHeader {
   std::uint32_t magic = kFrameMagic;
   std::uint32_t version = kWireVersion;
-  std::uint64_t job = 0;
-  std::uint64_t bytes = 0;      // Of the payload.
-  std::int64_t deliver_at = 0;  // Emulated links: not before this time of the steady clock, in nanoseconds.
+  std::uint32_t job = 0;            // The lower half of its id.
+  std::uint32_t carried_after = 0;  // Emulated links: this long after posted_at, in tenths of a microsecond.
+  std::int64_t posted_at = 0;       // Emulated links: nanoseconds of the steady clock.
+  std::uint64_t bytes = 0;          // Of the payload.
   Label label;
 };
 static_assert(sizeof(FrameHeader) == 64);
@@ -29,7 +30,7 @@ inline constexpr std::size_t kFramePadding =
     16;  // Keeps elements of every dtype whole in a ring that wraps around.
 
 // The header in `bytes` (64 of them), or nothing and why in `fault`: not ours, another version, another job.
-std::optional<FrameHeader> parse_frame_header(std::span<const std::byte> bytes, std::uint64_t job,
+std::optional<FrameHeader> parse_frame_header(std::span<const std::byte> bytes, std::uint32_t job,
                                               std::string& fault);
 
 }  // namespace hocket

@@ -20,6 +20,9 @@ std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
 
+Seconds seconds(std::int64_t ns) { return Seconds(static_cast<double>(ns) * 1e-9); }
+std::int64_t nanoseconds(Seconds time) { return static_cast<std::int64_t>(time.count() * 1e9); }
+
 bool is_due(std::int64_t time) { return time == 0 || now_ns() >= time; }
 
 // The part of [bytes, padding) that is left when `done` of both have been sent.
@@ -31,18 +34,23 @@ std::span<const std::byte> rest_of(std::span<const std::byte> bytes, std::size_t
 
 }  // namespace
 
-void Lane::send(std::uint64_t serial, const Label& label, std::span<const std::byte> bytes,
-                EmulatedTimes emulated) {
+void Lane::send(std::uint64_t serial, const Label& label, std::span<const std::byte> bytes) {
   FrameHeader header;
   header.job = job_;
   header.bytes = bytes.size();
-  header.deliver_at = emulated.deliver_at;
   header.label = label;
-  sends_.push({serial, header, bytes, emulated.sent_at});
+  std::int64_t sent_at = 0;
+  if (link_.ledger != nullptr) {
+    const auto passage = link_.ledger->reserve(link_.me, link_.peer, bytes.size(), seconds(now_ns()));
+    header.posted_at = nanoseconds(passage.posted);
+    header.carried_after = static_cast<std::uint32_t>((passage.carried - passage.posted).count() * 1e7);
+    sent_at = nanoseconds(link_.ledger->sent(link_.me));
+  }
+  sends_.push({serial, header, bytes, sent_at});
 }
 
-void Lane::recv(std::uint64_t serial, const Label& label, Incoming incoming) {
-  recvs_.push({serial, label, incoming});
+void Lane::recv(std::uint64_t serial, const Label& label, Incoming incoming, TimePoint posted) {
+  recvs_.push({serial, label, incoming, posted});
 }
 
 const Label* Lane::label_of_first(Pending::Direction direction) const {
@@ -100,7 +108,12 @@ bool Lane::read_header(Expected& expected, const std::function<std::string(const
                                     text_of(header->label), header->bytes, text_of(expected.label),
                                     expected.incoming.bytes));
   }
-  expected.deliver_at = header->deliver_at;
+  if (link_.ledger != nullptr) {
+    const LinkLedger::Passage passage{seconds(header->posted_at),
+                                      seconds(header->posted_at) + Seconds(header->carried_after * 1e-7)};
+    expected.deliver_at = nanoseconds(link_.ledger->deliver(link_.peer, link_.me, header->bytes, passage,
+                                                            expected.posted.time_since_epoch()));
+  }
   return true;
 }
 

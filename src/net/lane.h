@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "net/emulation.h"
 #include "net/frame.h"
 #include "net/stream.h"
 #include "net/transport.h"
@@ -29,11 +30,11 @@ struct Incoming {
   std::size_t offset = 0;  // Of this part in the whole message, for the sink.
 };
 
-// When a message on emulated links has left its sender and when it reaches its receiver: nanoseconds of the
-// steady clock.
-struct EmulatedTimes {
-  std::int64_t sent_at = 0;
-  std::int64_t deliver_at = 0;
+// The emulated link that a lane runs over; none without a ledger. Ranks of the job.
+struct EmulatedLink {
+  LinkLedger* ledger = nullptr;
+  Rank me = 0;
+  Rank peer = 0;
 };
 
 // Transfers in the order they were started.
@@ -58,11 +59,12 @@ class TransferQueue {
 // The two queues of transfers of one stream, and how far their first ones are. Used by one thread.
 class Lane {
  public:
-  Lane(std::unique_ptr<Stream> stream, std::uint64_t job) : stream_(std::move(stream)), job_(job) {}
+  Lane(std::unique_ptr<Stream> stream, std::uint64_t job, EmulatedLink link = {})
+      : stream_(std::move(stream)), job_(static_cast<std::uint32_t>(job)), link_(link) {}
 
-  void send(std::uint64_t serial, const Label& label, std::span<const std::byte> bytes,
-            EmulatedTimes emulated = {});
-  void recv(std::uint64_t serial, const Label& label, Incoming incoming);
+  void send(std::uint64_t serial, const Label& label, std::span<const std::byte> bytes);
+  // Emulated links: wanted since `posted`.
+  void recv(std::uint64_t serial, const Label& label, Incoming incoming, TimePoint posted);
 
   // Move what can be moved now; whether anything was. Throw StreamClosed, or FrameMismatch with the two
   // labels through `text_of`.
@@ -81,15 +83,16 @@ class Lane {
     std::uint64_t serial;
     FrameHeader header;
     std::span<const std::byte> bytes;
-    std::int64_t sent_at = 0;
+    std::int64_t sent_at;  // Emulated: not sent before this time.
     std::size_t done = 0;  // Of header, payload and padding together.
   };
   struct Expected {
     std::uint64_t serial;
     Label label;
     Incoming incoming;
-    std::size_t done = 0;  // As above.
-    std::int64_t deliver_at = 0;
+    TimePoint posted;             // Emulated: wanted since,
+    std::int64_t deliver_at = 0;  // not delivered before this time.
+    std::size_t done = 0;         // As above.
   };
 
   bool read_header(Expected& expected, const std::function<std::string(const Label&)>& text_of);
@@ -99,7 +102,8 @@ class Lane {
   bool skip_padding(Expected& expected, std::size_t total);
 
   std::unique_ptr<Stream> stream_;
-  std::uint64_t job_;
+  std::uint32_t job_;
+  EmulatedLink link_;
   TransferQueue<Outgoing> sends_;
   TransferQueue<Expected> recvs_;
   FrameHeader incoming_header_;

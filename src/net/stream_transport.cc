@@ -32,10 +32,12 @@ StreamTransport::StreamTransport(Connector& connector, unsigned channel, std::ve
       health_(health),
       options_(std::move(options)) {
   auto streams = connector.connect(channel, members_);
-  for (auto& of_peer : streams) {
+  for (std::size_t i = 0; i < streams.size(); ++i) {
     Peer& peer = peers_.emplace_back();
-    for (auto& stream : of_peer)
-      peer.lanes.push_back(std::make_unique<Lane>(std::move(stream), options_.job));
+    const EmulatedLink link{options_.emulation, me, members_[i]};
+    for (auto& stream : streams[i]) {
+      peer.lanes.push_back(std::make_unique<Lane>(std::move(stream), options_.job, link));
+    }
   }
   shared_memory_ = connector.share(channel, members_);
   if (options_.emulation != nullptr) shared_memory_.reset();
@@ -70,21 +72,13 @@ Pending StreamTransport::send(Rank to, const Label& label, std::span<const std::
   Peer& destination = peer(to);
   const std::uint64_t serial = destination.sends++;
   const std::size_t lanes = lanes_for(destination, bytes.size());
-  const EmulatedTimes emulated = options_.emulation == nullptr ? EmulatedTimes() : emulate(to, bytes.size());
   for (std::size_t i = 0; i < lanes; ++i) {
     const auto part = stripe(bytes.size(), lanes, i);
-    destination.lanes[i]->send(serial, label, bytes.subspan(part.first, part.second), emulated);
+    destination.lanes[i]->send(serial, label, bytes.subspan(part.first, part.second));
   }
   traffic().messages_sent += 1;
   traffic().bytes_sent += bytes.size();
   return {to, Pending::Direction::send, serial};
-}
-
-EmulatedTimes StreamTransport::emulate(Rank to, std::size_t bytes) const {
-  const auto nanoseconds = [](Seconds time) { return static_cast<std::int64_t>(time.count() * 1e9); };
-  const Seconds now = Clock::now().time_since_epoch();
-  const Seconds delivered = options_.emulation->reserve(rank_in_job(rank_), rank_in_job(to), bytes, now);
-  return {nanoseconds(options_.emulation->sent(rank_in_job(rank_))), nanoseconds(delivered)};
 }
 
 Pending StreamTransport::recv(Rank from, const Label& label, std::span<std::byte> into) {
@@ -102,11 +96,15 @@ Pending StreamTransport::start_recv(Rank from, const Label& label, Incoming inco
   for (std::size_t i = 0; i < lanes; ++i) {
     const auto part = stripe(incoming.bytes, lanes, i);
     std::byte* into = incoming.into == nullptr ? nullptr : incoming.into + part.first;
-    source.lanes[i]->recv(serial, label, {into, incoming.sink, part.second, part.first});
+    source.lanes[i]->recv(serial, label, {into, incoming.sink, part.second, part.first}, round_began_);
   }
   traffic().messages_received += 1;
   traffic().bytes_received += incoming.bytes;
   return {from, Pending::Direction::recv, serial};
+}
+
+void StreamTransport::begin_round() {
+  if (options_.emulation != nullptr) round_began_ = Clock::now();
 }
 
 bool StreamTransport::progress() {

@@ -47,6 +47,7 @@ class StreamTransport final : public Transport {
   Pending send(Rank to, const Label& label, std::span<const std::byte> bytes) override;
   Pending recv(Rank from, const Label& label, std::span<std::byte> into) override;
   Pending recv(Rank from, const Label& label, std::size_t bytes, Sink sink) override;
+  void begin_round() override;
   bool progress() override;
   bool is_done(const Pending& pending) const override;
   void wait(const Pending& pending) override;
@@ -69,7 +70,6 @@ class StreamTransport final : public Transport {
   Pending start_recv(Rank from, const Label& label, Incoming incoming);
   std::size_t lanes_for(const Peer& peer, std::size_t bytes) const;
   Peer& peer(Rank rank);
-  EmulatedTimes emulate(Rank to, std::size_t bytes) const;
   bool advance(Rank rank, Peer& peer);
   void rest(Pause& pause);
   void sleep(Seconds duration);
@@ -83,6 +83,7 @@ class StreamTransport final : public Transport {
   TransportOptions options_;
   std::vector<Peer> peers_;
   std::unique_ptr<SharedMemory> shared_memory_;
+  TimePoint round_began_;  // Where links are emulated.
 };
 
 }  // namespace hocket

@@ -63,6 +63,10 @@ class Transport {
   virtual Pending recv(Rank from, const Label& label, std::span<std::byte> into) = 0;
   virtual Pending recv(Rank from, const Label& label, std::size_t bytes, Sink sink) = 0;
 
+  // Says that what is received from now on is wanted from now on, though recv() is called later: only links
+  // that are emulated can tell the difference.
+  virtual void begin_round() {}
+
   virtual bool progress() = 0;  // Moves what can be moved; whether anything was.
   virtual bool is_done(const Pending& pending) const = 0;
   virtual void wait(const Pending& pending) = 0;
