@@ -42,3 +42,11 @@ def rows(run_folder):
     path = pathlib.Path(run_folder) / "metrics.jsonl"
     text = path.read_text() if path.exists() else ""
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def is_alive(pid):
+    """Whether a process still runs; one that has ended and waits for its parent does not."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -65,7 +65,7 @@ void run_ring(hocket::Membership& job, double seconds) {
   std::fflush(stdout);
   if (size == 1) return;
   hocket::Stream& next = *streams[static_cast<std::size_t>((job.job().rank + 1) % size)].front();
-  hocket::Stream& previous = *streams[static_cast<std::size_t>((job.job().rank + size - 1) % size)].back();
+  hocket::Stream& previous = *streams[static_cast<std::size_t>((job.job().rank + size - 1) % size)].front();
   const double end = seconds_now() + seconds;
   long laps = 1;
   while (!run_lap(job, next, previous, seconds_now() >= end)) ++laps;
