@@ -368,6 +368,7 @@ std::optional<std::string> find_fault(const Call& call, std::span<const Schedule
 
 std::optional<std::string> find_fault(const Call& call) {
   std::vector<Schedule> schedules;
+  schedules.reserve(static_cast<std::size_t>(call.world));
   for (Rank rank = 0; rank < call.world; ++rank) schedules.push_back(schedule_of(call, rank));
   return find_fault(call, schedules);
 }

@@ -53,8 +53,7 @@ struct Symbols {
     return size;
   }
 
-  // A double tree's node of `rank` in tree t of `size`, counted from 1: its children, and whether it is the
-  // top.
+  // The node of `rank` in tree t of a double tree, counted from 1; its children; whether it is the top.
   static int node(int rank, int t, int size) { return (rank - t + size) % size + 1; }
   static std::size_t tree_children(int node, int size) { return node % 2 == 1 ? 0 : node == size ? 1 : 2; }
   static bool is_top(int node, int size) { return node == 1 << floor_log2(size); }

@@ -1,5 +1,4 @@
-// Binomial trees: ceil(log2 P) rounds; in each, every rank that has something sends it on to one that has
-// not.
+// Binomial trees: ceil(log2 P) rounds; in each, every rank that has something sends it on.
 //
 // Ranks are counted from the root. The subtree of rank v > 0 is [v, v + lowest bit of v), cut off at P:
 // consecutive ranks, so that gather and scatter move consecutive blocks. broadcast and reduce: P-1 messages
@@ -127,8 +126,7 @@ void add_scatter(Round& round, const Subtrees& trees, int index) {
   add(round, send(place.rank(child), trees.range(child, mask), trees.buffer(child, mask)));
 }
 
-// The root's local round before a scatter: the blocks of the child that wraps, in the order counted from the
-// root.
+// The root's local round before a scatter: the blocks of the child that wraps, in order.
 void add_packing(Round& round, const Subtrees& trees) {
   const Place& place = trees.place();
   for (int mask = 1; place.me == 0 && mask < place.world; mask *= 2) {

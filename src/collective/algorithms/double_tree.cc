@@ -78,8 +78,7 @@ struct Tree {
 
 using Trees = std::array<Tree, 2>;
 
-// Node n of tree t is member n + t of the `size` members, which are the ranks from `first` on, around the
-// world.
+// Node n of tree t is member n + t of the `size` members: the ranks from `first` on, around the world.
 Trees trees_of(const Call& call, Rank me, int size, Rank first) {
   const int member = wrap(me - first, call.world);
   const std::size_t larger_half = split_evenly(call.count, 2, 0).size;

@@ -1,5 +1,4 @@
-// Recursive halving, then doubling (Rabenseifner, 2004), with binary blocks where P is not a power of two (as
-// in Gloo).
+// Recursive halving, then doubling, with binary blocks where P is not a power of two (Rabenseifner, 2004).
 //
 // P = 2^k: in round i a rank gives half of what it holds to the rank 2^(k-1-i) away and adds the other half;
 // after k rounds rank r has chunk r of the sum; the doubling runs the same way back. 2k rounds, 2N(P-1)/P
@@ -16,8 +15,7 @@
 namespace hocket {
 namespace {
 
-// The block of a rank, its neighbours in size (0: there is none), and in which rounds of the halving it meets
-// them.
+// The block of a rank, its neighbours in size (0: none), and the rounds of the halving that meet them.
 struct BinaryBlock {
   Rank base = 0;
   int size = 0;

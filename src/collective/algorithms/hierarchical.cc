@@ -1,13 +1,11 @@
-// Inside the groups (hosts, racks), then across, then inside: what crosses between groups is the least
-// possible.
+// Inside the groups (hosts, racks), then across, then inside: the least possible crosses between groups.
 //
 // With R groups, the smallest of m ranks, the data is cut into m chunks; chunk j belongs to the j-th rank of
 // every group. A ring inside each group sums the chunks, a ring of the R owners of a chunk sums it across the
 // groups, a ring inside each group hands the sums round. A group sends 2N(R-1)/R across, 2(R-1)N all groups
 // together; 2(P-1)N in all. 2(g-1) + 2(R-1) rounds, g the largest group; fan-in 1.
 //
-// ring_2d is the same on a grid as square as P allows, a row being a group: a prime P is one row, the plain
-// ring.
+// ring_2d is the same on a grid as square as P allows, a row being a group: a prime P is one row, a ring.
 
 #include <algorithm>
 
