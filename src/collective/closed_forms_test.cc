@@ -325,12 +325,12 @@ void expect_closed_form(const Call& call, const ClosedForm& form) {
   const Symbols symbols{call.world, call.count, call.root, segments_of(call)};
   const std::vector<Schedule> schedules = schedules_of(call);
   for (Rank r = 0; r < call.world; ++r) {
-    const Traffic traffic = traffic_of(schedules[static_cast<std::size_t>(r)], kElementBytes);
+    const ScheduleTraffic traffic = traffic_of(schedules[static_cast<std::size_t>(r)], kElementBytes);
     ASSERT_EQ(traffic.bytes_sent, kElementBytes * form.sent(symbols, r)) << text_of(call) << ", rank " << r;
     ASSERT_EQ(traffic.bytes_received, kElementBytes * form.received(symbols, r))
         << text_of(call) << ", rank " << r;
   }
-  const Traffic total = traffic_of(schedules, kElementBytes);
+  const ScheduleTraffic total = traffic_of(schedules, kElementBytes);
   EXPECT_EQ(total.bytes_sent, total.bytes_received) << text_of(call);
   const bool leaves_out_empty = call.count < static_cast<std::size_t>(call.world);
   if (leaves_out_empty && call.collective != Collective::barrier) return;

@@ -12,7 +12,8 @@ int distinct(std::vector<Rank>& ranks) {
 }
 
 // Adds one round of one rank. Returns whether it has messages.
-bool add_round(Traffic& traffic, const Round& round, std::size_t element_bytes, std::vector<Rank>& senders) {
+bool add_round(ScheduleTraffic& traffic, const Round& round, std::size_t element_bytes,
+               std::vector<Rank>& senders) {
   bool has_messages = false;
   senders.clear();
   for (const Action& action : round) {
@@ -30,12 +31,12 @@ bool add_round(Traffic& traffic, const Round& round, std::size_t element_bytes, 
 
 }  // namespace
 
-Traffic traffic_of(const Schedule& schedule, std::size_t element_bytes) {
+ScheduleTraffic traffic_of(const Schedule& schedule, std::size_t element_bytes) {
   return traffic_of(std::span(&schedule, 1), element_bytes);
 }
 
-Traffic traffic_of(std::span<const Schedule> schedules, std::size_t element_bytes) {
-  Traffic total;
+ScheduleTraffic traffic_of(std::span<const Schedule> schedules, std::size_t element_bytes) {
+  ScheduleTraffic total;
   Round round;
   std::vector<Rank> senders;
   std::vector<bool> has_messages;

@@ -9,7 +9,7 @@
 namespace hocket {
 
 // What a schedule moves, read off the schedule.
-struct Traffic {
+struct ScheduleTraffic {
   std::int64_t messages = 0;  // Sent.
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
@@ -17,13 +17,13 @@ struct Traffic {
   int fan_in = 0;                    // The most peers that one round receives from.
   std::int64_t largest_message = 0;  // Bytes, sent or received.
 
-  bool operator==(const Traffic&) const = default;
+  bool operator==(const ScheduleTraffic&) const = default;
 };
 
-Traffic traffic_of(const Schedule& schedule, std::size_t element_bytes);
+ScheduleTraffic traffic_of(const Schedule& schedule, std::size_t element_bytes);
 
 // Of all ranks together: messages and bytes added up; rounds in which any rank has messages; the largest
 // fan-in and message of a rank.
-Traffic traffic_of(std::span<const Schedule> schedules, std::size_t element_bytes);
+ScheduleTraffic traffic_of(std::span<const Schedule> schedules, std::size_t element_bytes);
 
 }  // namespace hocket

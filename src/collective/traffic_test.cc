@@ -12,19 +12,19 @@ namespace {
 
 constexpr std::size_t kElementBytes = 4;
 
-TEST(Traffic, CountsMessagesButNotLocalWork) {
+TEST(ScheduleTraffic, CountsMessagesButNotLocalWork) {
   const std::vector<Round> rounds = {{send(1, {0, 3}), send(2, {0, 2}), recv(1, {0, 4}, Buffer::scratch),
                                       recv_reduce(1, {0, 5}), recv(2, {0, 1})},
                                      {copy(Buffer::scratch, 0, {0, 9})},
                                      {recv(2, {0, 0})}};
   const Schedule schedule(3,
                           [&](int index, Round& round) { round = rounds[static_cast<std::size_t>(index)]; });
-  const Traffic expected{
+  const ScheduleTraffic expected{
       .messages = 2, .bytes_sent = 20, .bytes_received = 40, .rounds = 2, .fan_in = 2, .largest_message = 20};
   EXPECT_EQ(traffic_of(schedule, kElementBytes), expected);
 }
 
-Traffic total_of(const Call& call) { return traffic_of(schedules_of(call), kElementBytes); }
+ScheduleTraffic total_of(const Call& call) { return traffic_of(schedules_of(call), kElementBytes); }
 
 TEST(AllReduce, SendsTwiceOthersTimesAllInEveryWayThatRepeatsNothing) {
   for (const int world : {2, 3, 4, 5, 8, 16}) {
@@ -108,7 +108,7 @@ TEST(DoubleTree, HasNoRankThatIsAnInnerNodeOfBothTreesAndNoneThatSendsMoreThanTw
     for (Rank rank = 0; rank < world; ++rank) {
       const Schedule schedule = schedule_of(call, rank);
       EXPECT_FALSE(is_inner(schedule, {0, 500}) && is_inner(schedule, {500, 500})) << world << ", " << rank;
-      const Traffic traffic = traffic_of(schedule, 1);
+      const ScheduleTraffic traffic = traffic_of(schedule, 1);
       EXPECT_LE(traffic.bytes_sent, 2 * 1000);
       EXPECT_LE(traffic.bytes_received, 2 * 1000);
       EXPECT_LE(traffic.fan_in, 4);
