@@ -1,6 +1,6 @@
-#include <sstream>
-
 #include "base/error.h"
+#include "cli/bench/bench_collectives.h"
+#include "cli/bench/lists.h"
 #include "cli/bench/peer_process.h"
 #include "cli/bench/step_profile.h"
 #include "cli/bench/step_rounds.h"
@@ -13,29 +13,10 @@
 namespace hocket {
 namespace {
 
-std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
-  return parts;
-}
-
-std::vector<int> thread_counts(const Arguments& arguments) {
-  const bool is_pair = usable_processors().size() > 1;
-  std::vector<int> counts;
-  for (const std::string& part : split_list(arguments.text("threads", is_pair ? "1,2" : "1"))) {
-    const std::optional<std::int64_t> count = parse_integer(part);
-    if (!count || *count < 1 || *count > 1024)
-      throw ConfigError("bench step: --threads {} is not a count", part);
-    counts.push_back(static_cast<int>(*count));
-  }
-  return counts;
-}
-
-StepBenchOptions step_options(const Arguments& arguments) {
+StepBenchOptions step_setting(const Arguments& arguments) {
   StepBenchOptions options;
   options.models = split_list(arguments.text("models", "mlp,lenet,resnet20,gpt"));
-  options.threads = thread_counts(arguments);
+  options.threads = counts_of(arguments, "threads", usable_processors().size() > 1 ? "1,2" : "1", 1024);
   options.seconds = arguments.real("seconds", options.seconds, 0.001, 1e5);
   options.rounds = static_cast<int>(arguments.integer("rounds", options.rounds, 1, 10000));
   options.peers = arguments.has("peers");
@@ -53,7 +34,7 @@ int run_profile(const StepBenchOptions& options, std::span<const StepSetup> setu
 }
 
 int run_step(const Arguments& arguments) {
-  const StepBenchOptions options = step_options(arguments);
+  const StepBenchOptions options = step_setting(arguments);
   const std::vector<StepSetup> setups = step_setups();
   for (const std::string& model : options.models) find_step_setup(setups, model);
   if (arguments.has("profile")) return run_profile(options, setups);
@@ -75,11 +56,22 @@ int run_step(const Arguments& arguments) {
 }
 
 int run_bench(const Arguments& arguments) {
-  if (arguments.words().empty()) throw ConfigError("bench: measure what? There is: step");
-  if (arguments.words().front() != "step") {
-    throw ConfigError("bench: cannot measure {}; there is: step", arguments.words().front());
-  }
-  return run_step(arguments);
+  if (arguments.words().empty()) throw ConfigError("bench: measure what? There is: collectives, step");
+  const std::string& what = arguments.words().front();
+  if (what == "step") return run_step(arguments);
+  if (what == "collectives") return run_collectives_bench(arguments);
+  throw ConfigError("bench: cannot measure {}; there is: collectives, step", what);
+}
+
+std::vector<Option> step_options() {
+  std::vector<Option> options = {
+      {"models", "LIST", "of mlp,lenet,resnet20,gpt (all of them)"},
+      {"threads", "LIST", "numbers of threads to measure (1,2)"},
+      {"python", "FILE", "the Python that has torch (/usr/bin/python3)"},
+      {"profile", "", "show where the time of our step goes, node by node"},
+  };
+  for (Option& option : options) option.group = "of step";
+  return options;
 }
 
 }  // namespace
@@ -87,19 +79,18 @@ int run_bench(const Arguments& arguments) {
 Command bench_command() {
   Command command;
   command.name = "bench";
-  command.summary = "measure training steps, beside PyTorch's with --peers";
-  command.usages = {"step [options]"};
+  command.summary = "measure collectives or training steps, beside the peers' with --peers";
+  command.usages = {"collectives [options]", "step [options]"};
   command.options = {
-      {"models", "LIST", "of mlp,lenet,resnet20,gpt (all of them)"},
-      {"threads", "LIST", "numbers of threads to measure (1,2)"},
-      {"seconds", "S", "how long to measure each row (7)"},
-      {"rounds", "N", "in so many rounds, the peers by turns (7)"},
-      {"peers", "", "measure PyTorch in the same rounds"},
-      {"python", "FILE", "the Python that has torch (/usr/bin/python3)"},
-      {"profile", "", "show where the time of our step goes, node by node"},
+      {"seconds", "S", "how long to measure each row (1; step: 7)"},
+      {"rounds", "N", "in so many rounds, the peers by turns (5; step: 7)"},
+      {"peers", "", "measure Gloo and Open MPI, or PyTorch, in the same rounds"},
   };
+  for (Option& option : collectives_bench_options()) command.options.push_back(std::move(option));
+  for (Option& option : step_options()) command.options.push_back(std::move(option));
   for (Option& option : output_options()) command.options.push_back(std::move(option));
-  command.examples = {"hocket bench step --peers", "hocket bench step --models gpt --threads 1 --profile"};
+  command.examples = {"hocket bench collectives --peers", "hocket bench collectives --show ring --ranks 4",
+                      "hocket bench step --models gpt --threads 1 --profile"};
   command.max_words = 1;
   command.run = run_bench;
   return command;

@@ -77,11 +77,15 @@ void Direct::meet(const Label& label) {
   await_all(label);
 }
 
+bool Direct::is_small(const Operation& operation) const {
+  return operation.collective == Collective::all_reduce &&
+         operation.count * operation.element_bytes() <= small_bytes_;
+}
+
 void Direct::run(const Plan& plan, const Operation& operation, const Label& label) {
-  const bool fits = operation.count * operation.element_bytes() <= small_bytes_;
   if (operation.collective == Collective::barrier) {
     meet(label);
-  } else if (operation.collective == Collective::all_reduce && fits) {
+  } else if (is_small(operation)) {
     run_small(operation, label);
   } else {
     run_large(plan, operation, label);

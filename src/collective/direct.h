@@ -24,7 +24,8 @@ class Direct {
 
   void run(const Plan& plan, const Operation& operation, const Label& label);
 
-  std::size_t small_bytes() const { return small_bytes_; }  // The most that travels on the board.
+  // Whether it is a sum that travels on the board.
+  bool is_small(const Operation& operation) const;
 
  private:
   struct Slot;

@@ -53,6 +53,11 @@ Algorithm Group::choose(const Operation& operation) const {
   }
 }
 
+Algorithm Group::moves_as(const Operation& operation) const {
+  const bool is_direct = operation.algorithm == Algorithm::direct && direct_ != nullptr;
+  return is_direct && direct_->is_small(operation) ? Algorithm::exchange : operation.algorithm;
+}
+
 const Plan& Group::plan_of(const Operation& operation) {
   const auto found = std::find_if(plans_.rbegin(), plans_.rend(),
                                   [&](const auto& plan) { return is_plan_for(plan->call, operation); });

@@ -90,6 +90,12 @@ class Group {
   // Any collective in place: `operation.data` (and `input`) as collective.h defines them.
   void run(Operation operation);
 
+  // What `automatic` means for an operation.
+  Algorithm choose(const Operation& operation) const;
+  // The algorithm whose schedule says what an operation moves: `exchange` for small sums by `direct`, else
+  // its own.
+  Algorithm moves_as(const Operation& operation) const;
+
   // Memory in which collectives need not copy: shared where ranks share memory. Zero, 64-byte aligned, for as
   // long as the group lives.
   std::span<std::byte> allocate(std::size_t bytes);
@@ -118,7 +124,6 @@ class Group {
             nullptr,       data.size(), blocks};
   }
 
-  Algorithm choose(const Operation& operation) const;
   const Plan& plan_of(const Operation& operation);
 
   std::unique_ptr<Transport> transport_;
