@@ -25,4 +25,16 @@ std::optional<FrameHeader> parse_frame_header(std::span<const std::byte> bytes, 
   return std::nullopt;
 }
 
+FrameHeader expect_frame(std::span<const std::byte> bytes, std::uint32_t job, const Label& label,
+                         std::size_t payload, const std::function<std::string(const Label&)>& text_of) {
+  std::string fault;
+  const auto header = parse_frame_header(bytes, job, fault);
+  if (!header) throw FrameMismatch(fault);
+  if (header->label != label || header->bytes != payload) {
+    throw FrameMismatch(fmt::format("it called {} ({} B in this message), here it is {} ({} B)",
+                                    text_of(header->label), header->bytes, text_of(label), payload));
+  }
+  return *header;
+}
+
 }  // namespace hocket

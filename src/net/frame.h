@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 #include "net/transport.h"
@@ -32,5 +34,16 @@ inline constexpr std::size_t kFramePadding =
 // The header in `bytes` (64 of them), or nothing and why in `fault`: not ours, another version, another job.
 std::optional<FrameHeader> parse_frame_header(std::span<const std::byte> bytes, std::uint32_t job,
                                               std::string& fault);
+
+// The peer sent something else than was expected; what() says both.
+class FrameMismatch final : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The header in `bytes`, which must announce `payload` bytes labelled `label`. Throws FrameMismatch, with the
+// labels as `text_of` reads them.
+FrameHeader expect_frame(std::span<const std::byte> bytes, std::uint32_t job, const Label& label,
+                         std::size_t payload, const std::function<std::string(const Label&)>& text_of);
 
 }  // namespace hocket

@@ -1,7 +1,5 @@
 #include "net/lane.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -100,18 +98,11 @@ bool Lane::read_header(Expected& expected, const std::function<std::string(const
   expected.done += stream_->read_some(bytes.subspan(expected.done));
   if (expected.done < kHeader) return false;
 
-  std::string fault;
-  const auto header = parse_frame_header(bytes, job_, fault);
-  if (!header) throw FrameMismatch(fault);
-  if (header->label != expected.label || header->bytes != expected.incoming.bytes) {
-    throw FrameMismatch(fmt::format("it called {} ({} B in this message), here it is {} ({} B)",
-                                    text_of(header->label), header->bytes, text_of(expected.label),
-                                    expected.incoming.bytes));
-  }
+  const FrameHeader header = expect_frame(bytes, job_, expected.label, expected.incoming.bytes, text_of);
   if (link_.ledger != nullptr) {
-    const LinkLedger::Passage passage{seconds(header->posted_at),
-                                      seconds(header->posted_at) + Seconds(header->carried_after * 1e-7)};
-    expected.deliver_at = nanoseconds(link_.ledger->deliver(link_.peer, link_.me, header->bytes, passage,
+    const LinkLedger::Passage passage{seconds(header.posted_at),
+                                      seconds(header.posted_at) + Seconds(header.carried_after * 1e-7)};
+    expected.deliver_at = nanoseconds(link_.ledger->deliver(link_.peer, link_.me, header.bytes, passage,
                                                             expected.posted.time_since_epoch()));
   }
   return true;

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -15,12 +14,6 @@
 #include "net/transport.h"
 
 namespace hocket {
-
-// The peer sent something else than was expected; what() says both.
-class FrameMismatch final : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // Where a message that is expected goes: to `into`, or piece by piece to the sink.
 struct Incoming {
