@@ -1,6 +1,9 @@
 #include "collective/group.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <fstream>
 #include <utility>
 
 #include "base/error.h"
@@ -91,16 +94,35 @@ void Group::run(Operation operation) {
     return;
   }
   recorder_.start(label);
+  try {
+    carry_out(plan, operation, label);
+  } catch (const NetError&) {
+    leave_flight_record();
+    throw;
+  }
+  recorder_.finish();
+}
+
+void Group::carry_out(const Plan& plan, const Operation& operation, const Label& label) {
   if (operation.algorithm == Algorithm::direct) {
     direct_->run(plan, operation, label);
   } else {
     executor_.run(plan.schedule, operation, label);
   }
-  if (operation.reduction == Reduction::mean) {
-    const Range part = summed_part(plan, rank());
-    divide(operation.dtype, operation.data + part.offset * operation.element_bytes(), part.size, size());
+  if (operation.reduction != Reduction::mean) return;
+  const Range part = summed_part(plan, rank());
+  divide(operation.dtype, operation.data + part.offset * operation.element_bytes(), part.size, size());
+}
+
+// What made the operation fail is what the user hears of: a record that cannot be written is left out.
+void Group::leave_flight_record() const noexcept {
+  if (options_.flight_folder.empty()) return;
+  try {
+    const Rank me = transport_->rank_in_job(rank());
+    std::ofstream file(options_.flight_folder / fmt::format("flight-rank-{}.txt", me), std::ios::app);
+    file << fmt::format("rank {}: {}\n", me, transport_->health().failure().what) << recorder_.text();
+  } catch (const std::exception&) {
   }
-  recorder_.finish();
 }
 
 std::span<std::byte> Group::allocate(std::size_t bytes) {
@@ -120,6 +142,7 @@ Group Group::split(std::span<const Rank> members, unsigned id) {
   GroupOptions options;
   options.id = id;
   options.chooser = options_.chooser;
+  options.flight_folder = options_.flight_folder;
   for (const Rank member : members) {
     if (!options_.group_of.empty())
       options.group_of.push_back(options_.group_of[static_cast<std::size_t>(member)]);

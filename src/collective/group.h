@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,6 +30,8 @@ struct GroupOptions {
   unsigned id = 0;  // No other group of the job has it.
   Chooser chooser = {};
   std::vector<Rank> group_of = {};  // The host or rack of each rank, for hierarchical algorithms.
+  std::filesystem::path flight_folder =
+      {};  // Where flight-rank-N.txt goes when an operation fails; empty: nowhere.
 };
 
 // Ranks that carry out collectives together. All of them call the same operations in the same order; a rank
@@ -125,6 +128,8 @@ class Group {
   }
 
   const Plan& plan_of(const Operation& operation);
+  void carry_out(const Plan& plan, const Operation& operation, const Label& label);
+  void leave_flight_record() const noexcept;
 
   std::unique_ptr<Transport> transport_;
   GroupOptions options_;

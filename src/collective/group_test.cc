@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <numeric>
 
 #include "base/error.h"
@@ -142,7 +143,11 @@ TEST(Group, SplitGroupsWorkSideBySide) {
 
 TEST(Group, TheFlightRecordSaysWhatWasUnderWay) {
   const auto errors = run_ranks(2, [](std::unique_ptr<Transport> transport) {
-    Group group(std::move(transport));
+    GroupOptions options;
+    options.flight_folder = testing::TempDir();
+    const std::filesystem::path written = options.flight_folder / "flight-rank-0.txt";
+    if (transport->rank() == 0) std::filesystem::remove(written);
+    Group group(std::move(transport), options);
     std::vector<float> data(100);
     group.all_reduce(std::span(data));
     if (group.rank() == 1) return;
@@ -150,6 +155,10 @@ TEST(Group, TheFlightRecordSaysWhatWasUnderWay) {
     EXPECT_THAT(group.flight_record(), HasSubstr("all_reduce #1 of group 0, 100 f32, sum, direct, took"));
     EXPECT_THAT(group.flight_record(),
                 HasSubstr("broadcast #2 of group 0, 100 f32, root 1, binomial, not finished"));
+    std::ifstream file(written);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_THAT(text, HasSubstr("rank 1"));
+    EXPECT_THAT(text, HasSubstr("binomial, not finished"));
   });
   EXPECT_THAT(errors, Each(IsEmpty()));
 }
