@@ -6,6 +6,7 @@
 #include "tensor/kernels/matrix.h"
 #include "tensor/kernels/sgemm.h"
 #include "tensor/kernels/threads.h"
+#include "tensor/kernels/transposed_matmul.h"
 
 // f32 products go through oneDNN's sgemm, which packs its operands itself and comes within a tenth of the
 // processor's peak for every shape of the bundled models; bias and activation follow while a tile is in
@@ -125,7 +126,10 @@ class DnnlMatmul final : public Kernel {
 
 std::unique_ptr<Kernel> make_product(const MatmulSpec& spec, bool swap) {
   if (spec.dtype != DType::f32 || spec.m * spec.n * spec.k * spec.batch == 0) return nullptr;
-  if (spec.input_dtype == DType::f32) return std::make_unique<SgemmKernel>(spec, swap);
+  if (spec.input_dtype == DType::f32) {
+    std::unique_ptr<Kernel> transposed = swap ? nullptr : make_transposed_matmul(spec);
+    return transposed != nullptr ? std::move(transposed) : std::make_unique<SgemmKernel>(spec, swap);
+  }
   if (spec.input_dtype == DType::bf16) return std::make_unique<DnnlMatmul>(spec, swap);
   return nullptr;
 }

@@ -5,6 +5,7 @@
 #include "tensor/kernels/operands.h"
 #include "tensor/kernels/shape.h"
 #include "tensor/kernels/threads.h"
+#include "tensor/kernels/transpose.h"
 
 // Moving elements: nothing is computed, so that an element is only a word of its size.
 namespace hocket::kernel {
@@ -106,7 +107,13 @@ std::unique_ptr<Kernel> make_matrix_transpose(const LoopNest<2>& nest) {
       for (std::int64_t batch = begin; batch < end; ++batch) {
         const Word* x = operand<const Word>(in, 0) + batch * (batches > 1 ? nest.stride(1, 0) : 0);
         Word* y = operand<Word>(out, 0) + batch * (batches > 1 ? nest.stride(0, 0) : 0);
-        transpose_matrix(x, rows, nest.stride(1, last), columns, y, nest.stride(0, last - 1));
+        const std::int64_t x_stride = nest.stride(1, last), y_stride = nest.stride(0, last - 1);
+        if constexpr (sizeof(Word) == sizeof(float)) {
+          transpose_floats(reinterpret_cast<const float*>(x), x_stride, rows, columns,
+                           reinterpret_cast<float*>(y), y_stride);
+        } else {
+          transpose_matrix(x, rows, x_stride, columns, y, y_stride);
+        }
       }
     });
   });
