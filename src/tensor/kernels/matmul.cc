@@ -26,8 +26,8 @@ class SgemmKernel final : public Kernel {
   SgemmKernel(const MatmulSpec& spec, bool swap) : spec_(spec), swap_(swap) {
     cap_dnnl_isa();
     slice_ = spec.ta && spec.k > 2 * kTransposedSlice ? kTransposedSlice : spec.k;
-    tile_rows_ = spec.m >= 4 * kTile ? 2 * kTile : spec.m >= 2 * kTile ? kTile : spec.m;
-    tile_columns_ = spec.m < 2 * kTile && spec.n >= 2 * kTile ? kTile : spec.n;
+    tile_rows_ = tile_of(spec.m);
+    tile_columns_ = tile_rows_ == spec.m ? tile_of(spec.n) : spec.n;
   }
 
   void run(Buffers in, Buffers out, std::byte*) const override {
@@ -50,6 +50,9 @@ class SgemmKernel final : public Kernel {
   }
 
  private:
+  static std::int64_t tile_of(std::int64_t size) {
+    return size >= 4 * kTile ? 2 * kTile : size >= 2 * kTile ? kTile : size;
+  }
   static std::int64_t tiles(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
 
   // The tile of one product that starts at (row, column).
