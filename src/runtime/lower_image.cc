@@ -35,7 +35,11 @@ ConvSpec forward_spec(const NodeView& node) {
 }
 
 ConvSpec dx_spec(const NodeView& node) { return conv_spec(node, node.out(0), node.in_shape(1), node.out(0)); }
-ConvSpec dw_spec(const NodeView& node) { return conv_spec(node, node.in(1), node.out_shape(0), node.out(0)); }
+ConvSpec dw_spec(const NodeView& node) {
+  ConvSpec spec = conv_spec(node, node.in(1), node.out_shape(0), node.out(0));
+  spec.has_bias = node.integer("bias", 1) != 0;
+  return spec;
+}
 
 PoolSpec pool_spec(const NodeView& node, const ValueInfo& x) {
   const Shape& image = x.type.shape;

@@ -27,7 +27,7 @@ struct MatmulSpec {
 };
 
 struct ConvSpec {  // x (n, c, h, w), w (o, c/groups, kh, kw), y (n, o, oh(), ow()); x and y have `layout`, w
-                   // is plain.
+                   // is plain. Of conv2d_dw, has_bias says whether it makes the bias' gradient too.
   std::int64_t n = 0, c = 0, h = 0, w = 0, o = 0, kh = 0, kw = 0;
   std::int64_t stride = 1, padding = 0, groups = 1;
   bool has_bias = false;

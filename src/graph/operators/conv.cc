@@ -78,6 +78,7 @@ class Conv2d final : public Operator {
     image.set("height", x.dim(2));
     image.set("width", x.dim(3));
     kernel.set("kernel", IntList{w.dim(2), w.dim(3)});
+    if (back.in_count() == 2) kernel.set("bias", std::int64_t{0});
     const Value dx = back.add(0, "conv2d_dx", {d, w}, image);
     const std::vector<Value> dw = back.apply(1, "conv2d_dw", {d, x}, kernel);
     std::vector<Gradient> gradients{{back.cast_to(0, dx), {}}, {back.cast_to(1, dw[0]), {}}};
@@ -147,12 +148,12 @@ class Conv2dDx final : public Operator {
   }
 };
 
-// dw = the correlation of x with dy, dbias = Σ dy over samples and positions
+// dw = the correlation of x with dy, dbias = Σ dy over samples and positions unless bias=0
 class Conv2dDw final : public Operator {
  public:
   std::string_view name() const override { return "conv2d_dw"; }
   std::vector<std::string_view> attribute_names() const override {
-    return {"stride", "padding", "groups", "kernel"};
+    return {"stride", "padding", "groups", "kernel", "bias"};
   }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
@@ -167,6 +168,7 @@ class Conv2dDw final : public Operator {
     }
     const Type dw = make_type(dtype, {dy[1], x[1] / window.groups, kernel[0], kernel[1]});
     operands.expect_shape(0, convolved(window, x, dw.shape));
+    if (!has_bias(node)) return {dw};
     return {dw, {dtype, {dy[1]}}};
   }
 
@@ -177,12 +179,18 @@ class Conv2dDw final : public Operator {
       rules.push_back({{sharded(1), kReplicated}, {sharded(0), sharded(0)}});
       rules.push_back({{kReplicated, sharded(1)}, {sharded(1), kReplicated}});
     }
+    for (PlacementRule& rule : rules) {
+      if (!has_bias(node)) rule.outputs.pop_back();
+    }
     return rules;
   }
 
   double flops(const Node&, std::span<const Type> in, std::span<const Type> out) const override {
     return multiply_adds(in[0].shape, out[0].shape);
   }
+
+ private:
+  static bool has_bias(const Node& node) { return integer_from(node, "bias", 1, 0) != 0; }
 };
 
 }  // namespace

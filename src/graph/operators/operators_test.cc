@@ -38,6 +38,7 @@ constexpr Sample kSamples[] = {
     {"conv2d", "bf16[2,4,9,8] bf16[6,4,3,3]", "", "f32[2,6,7,6]"},
     {"conv2d_dx", "f32[2,6,5,4] f32[6,4,3,3]", "padding=1 stride=2 height=9 width=8", "f32[2,4,9,8]"},
     {"conv2d_dw", "f32[2,6,5,4] f32[2,4,9,8]", "padding=1 stride=2 kernel=[3,3]", "f32[6,4,3,3] f32[6]"},
+    {"conv2d_dw", "f32[2,6,5,4] f32[2,4,9,8]", "padding=1 stride=2 kernel=[3,3] bias=0", "f32[6,4,3,3]"},
     {"csr_matmul", "f32[20] i32[20] i32[5] f32[100,3]", "", "f32[4,3]"},
     {"csr_matmul_dw", "f32[4,3] f32[20] i32[20] i32[5]", "features=100", "f32[100,3]"},
     {"csr_matmul_dw_rows", "f32[4,3] f32[20] i32[20] i32[5]", "", "f32[20,3] i32[20]"},

@@ -146,28 +146,35 @@ class Conv2dDx final : public ConvKernel {
 
 class Conv2dDw final : public ConvKernel {
  public:
-  Conv2dDw(const ConvSpec& s, const convolution_backward_weights::primitive_desc& desc) {
+  Conv2dDw(const ConvSpec& s, const convolution_backward_weights::primitive_desc& desc)
+      : has_bias_(s.has_bias) {
     const Description user(s, image_tag(s), s.input_dtype, s.dtype, s.input_dtype);
     pack_dy_ = DnnlReorder(user.y, desc.diff_dst_desc(), plan_);
     pack_x_ = DnnlReorder(user.x, desc.src_desc(), plan_);
     unpack_dw_ = DnnlReorder(desc.diff_weights_desc(), plain_filter(s, s.dtype), plan_);
     add_scratchpad(desc.scratchpad_desc());
-    convolve_ =
-        DnnlPrimitive(convolution_backward_weights(desc), {{DNNL_ARG_DIFF_DST, desc.diff_dst_desc()},
-                                                           {DNNL_ARG_SRC, desc.src_desc()},
-                                                           {DNNL_ARG_DIFF_WEIGHTS, desc.diff_weights_desc()},
-                                                           {DNNL_ARG_DIFF_BIAS, user.bias},
-                                                           {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}});
+    std::vector<DnnlPrimitive::Operand> operands = {{DNNL_ARG_DIFF_DST, desc.diff_dst_desc()},
+                                                    {DNNL_ARG_SRC, desc.src_desc()},
+                                                    {DNNL_ARG_DIFF_WEIGHTS, desc.diff_weights_desc()},
+                                                    {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}};
+    if (has_bias_) operands.push_back({DNNL_ARG_DIFF_BIAS, user.bias});
+    convolve_ = DnnlPrimitive(convolution_backward_weights(desc), operands);
   }
 
   void run(Buffers in, Buffers out, std::byte* scratch) const override {
     const void* dy = pack_dy_.pack(in[0], scratch);
     const void* x = pack_x_.pack(in[1], scratch);
-    convolve_.run({dy, x, unpack_dw_.packed(out[0], scratch), out[1], scratch + pad_});
+    void* dw = unpack_dw_.packed(out[0], scratch);
+    if (has_bias_) {
+      convolve_.run({dy, x, dw, scratch + pad_, out[1]});
+    } else {
+      convolve_.run({dy, x, dw, scratch + pad_});
+    }
     unpack_dw_.unpack(out[0], scratch);
   }
 
  private:
+  bool has_bias_;
   DnnlReorder pack_dy_, pack_x_, unpack_dw_;
   DnnlPrimitive convolve_;
 };
@@ -205,9 +212,12 @@ std::unique_ptr<Kernel> make_conv2d_dw(const ConvSpec& s) {
   const auto desc = find_primitive([&](FormatTag tag) {
     const Description d(s, tag, s.input_dtype, s.dtype, s.input_dtype);
     const Description forward(s, tag, s.input_dtype, s.input_dtype, s.dtype);
-    return convolution_backward_weights::primitive_desc(
-        {kDirect, d.x, d.w, d.bias, d.y, d.strides, d.padding, d.padding}, dnnl_attributes(), dnnl_engine(),
-        forward.hint());
+    using Request = convolution_backward_weights::desc;
+    const Request request = s.has_bias
+                                ? Request(kDirect, d.x, d.w, d.bias, d.y, d.strides, d.padding, d.padding)
+                                : Request(kDirect, d.x, d.w, d.y, d.strides, d.padding, d.padding);
+    return convolution_backward_weights::primitive_desc(request, dnnl_attributes(), dnnl_engine(),
+                                                        forward.hint());
   });
   return desc ? std::make_unique<Conv2dDw>(s, *desc) : nullptr;
 }

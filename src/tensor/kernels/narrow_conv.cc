@@ -270,7 +270,7 @@ class NarrowConv2dDw final : public NarrowConv {
       for (std::int64_t tap = 0; tap < shape_.taps; ++tap) {
         operand(out, 0)[plain_index(o, tap)] = sum_parts(sums + tap * spec_.o + o);
       }
-      operand(out, 1)[o] = sum_parts(sums + shape_.taps * spec_.o + o);
+      if (spec_.has_bias) operand(out, 1)[o] = sum_parts(sums + shape_.taps * spec_.o + o);
     }
   }
 

@@ -150,6 +150,7 @@ double conv_dw_at(const ConvSpec& s, const In* dy, const In* x, std::int64_t o, 
   return sum;
 }
 
+// `dbias` may be null.
 template <typename In, typename T>
 void conv2d_dw(const ConvSpec& s, const In* dy, const In* x, T* dw, T* dbias) {
   for (std::int64_t o = 0; o < s.o; ++o) {
@@ -159,6 +160,7 @@ void conv2d_dw(const ConvSpec& s, const In* dy, const In* x, T* dw, T* dbias) {
         for (std::int64_t kx = 0; kx < s.kw; ++kx) *dw++ = static_cast<T>(conv_dw_at(s, dy, x, o, c, ky, kx));
       }
     }
+    if (dbias == nullptr) continue;
     double sum = 0;
     for (std::int64_t n = 0; n < s.n; ++n) {
       for (std::int64_t oy = 0; oy < s.oh(); ++oy) {
@@ -199,7 +201,8 @@ std::unique_ptr<Kernel> make_conv2d_dx(const ConvSpec& spec) {
 
 std::unique_ptr<Kernel> make_conv2d_dw(const ConvSpec& spec) {
   return make_product_kernel(spec, [spec]<typename In, typename T>(In, T, Buffers in, Buffers out) {
-    conv2d_dw(spec, operand<In>(in, 0), operand<In>(in, 1), operand<T>(out, 0), operand<T>(out, 1));
+    conv2d_dw(spec, operand<In>(in, 0), operand<In>(in, 1), operand<T>(out, 0),
+              spec.has_bias ? operand<T>(out, 1) : nullptr);
   });
 }
 
