@@ -111,6 +111,35 @@ TEST(Fuse, MasksTheGradientOfAPoolBeforeItGrows) {
   EXPECT_EQ(count(graph, "relu_grad"), 1);
 }
 
+// x → conv → bn → relu → conv → bn + x → relu, twice: what a residual network is made of.
+TEST(Fuse, TakesResidualsAndMasksIntoBatchNorm) {
+  Graph graph;
+  const Value weight = graph.source("weight", {DType::f32, {2}}, Role::input);
+  int layer = 0;
+  const auto normalise = [&](Value x) {
+    const std::string name = std::to_string(layer++);
+    const Value w = graph.source("w" + name, {DType::f32, {3, 3, 1, 1}}, Role::parameter);
+    const Value gamma = graph.source("gamma" + name, {DType::f32, {3}}, Role::parameter);
+    const Value beta = graph.source("beta" + name, {DType::f32, {3}}, Role::parameter);
+    const Value y = graph.add("conv2d", {x, w});
+    return graph.add("bn_apply", {y, graph.add("bn_stats", {y, weight}), gamma, beta});
+  };
+  Value x = graph.source("x", {DType::f32, {2, 3, 8, 8}}, Role::input);
+  for (int block = 0; block < 2; ++block) {
+    const Value inner = graph.add("relu", {normalise(x)});
+    x = graph.add("relu", {graph.add("add", {normalise(inner), x})});
+  }
+  const Value loss = graph.add("reduce_sum", {x}, {{"axes", IntList{0, 1, 2, 3}}});
+  graph.set_output("loss", loss);
+  differentiate(graph, loss);
+  remove_dead_nodes(graph);
+  fuse(graph);
+  EXPECT_EQ(count(graph, "add"), 0);
+  EXPECT_EQ(count(graph, "relu"), 0);
+  EXPECT_EQ(count(graph, "relu_grad"), 2);  // Of the two sums; those of the inner relus are folded away.
+  EXPECT_EQ(count(graph, "bn_dx"), 4);
+}
+
 TEST(PlanMemory, NeverGivesOneByteToTwoLiveValues) {
   Graph graph;
   const std::vector<Gradient> gradients = differentiate(graph, two_layers(graph));

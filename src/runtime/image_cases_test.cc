@@ -64,6 +64,18 @@ Values batch_norm(Scene& s, const Shape& shape, const std::string& activation) {
                 {{"eps", 1e-3}, {"act", activation}})};
 }
 
+// Twice, so that in backward a sum reaches the relu.
+Values residual_norm(Scene& s, const Shape& shape) {
+  const Value x = s.parameter(shape, -1, 3);
+  const Value gamma = s.parameter({shape[1]}, 0.5, 2), beta = s.parameter({shape[1]});
+  Value y = x;
+  for (int layer = 0; layer < 2; ++layer) {
+    const Value stats = s.add("bn_stats", {y, s.weights(shape[0])});
+    y = s.add("relu", {s.add("add", {s.add("bn_apply", {y, stats, gamma, beta}, {{"eps", 1e-3}}), y})});
+  }
+  return {y};
+}
+
 Values bn_inference(Scene& s, const Shape& shape) {
   const Shape channels{shape[1]};
   return {s.add("bn_inference", {s.parameter(shape), s.constant(channels), s.constant(channels, 0.5, 2),
@@ -76,6 +88,25 @@ void add_norm_cases(std::vector<OperatorCase>& cases) {
                    }});
   cases.push_back({"bn_image_relu", [](Scene& s) {
                      return batch_norm(s, {4, s.dim(2, 16), s.dim(2, 8), 2}, "relu");
+                   }});
+  cases.push_back({"bn_image_residual", [](Scene& s) {
+                     return residual_norm(s, {4, s.dim(2, 16), s.dim(2, 8), 2});
+                   }});
+  cases.push_back({"bn_apply_residual", [](Scene& s) -> Values {
+                     const Shape shape{4, s.dim(2, 17), 3, 2};
+                     const Value x = s.parameter(shape, -1, 3);
+                     const Value stats = s.add("bn_stats", {x, s.weights(shape[0])});
+                     return {s.add("bn_apply",
+                                   {x, stats, s.parameter({shape[1]}, 0.5, 2), s.parameter({shape[1]}),
+                                    s.parameter(shape)},
+                                   {{"act", "relu"}})};
+                   }});
+  cases.push_back({"bn_inference_residual", [](Scene& s) -> Values {
+                     const Shape shape{3, s.dim(2, 17), 2, 2}, channels{shape[1]};
+                     return {s.add("bn_inference",
+                                   {s.parameter(shape), s.constant(channels), s.constant(channels, 0.5, 2),
+                                    s.parameter(channels), s.parameter(channels), s.parameter(shape)},
+                                   {{"act", "relu"}})};
                    }});
   cases.push_back({"bn_inference", [](Scene& s) {
                      return bn_inference(s, {3, s.dim(2, 19), 2, s.dim(2, 5)});

@@ -76,7 +76,7 @@ UnarySpec unary_spec(const NodeView& node) {
 
 template <Unary op>
 UnaryGradSpec unary_grad_spec(const NodeView& node) {
-  return {op, node.out_shape(0).count(), node.out_dtype(0)};
+  return {op, node.out_shape(0).count(), node.in_count() > 2, node.out_dtype(0)};
 }
 
 ScaleSpec scale_spec(const NodeView& node) {

@@ -20,6 +20,21 @@ BatchNormSpec batch_norm_spec(const NodeView& node) {
   return spec;
 }
 
+// `beta`, the index of an optional operand, tells that a relu is folded in.
+template <int beta>
+BatchNormSpec gradient_spec(const NodeView& node) {
+  BatchNormSpec spec = batch_norm_spec<0>(node);
+  spec.activation = node.in_count() > beta ? Activation::relu : Activation::none;
+  return spec;
+}
+
+template <int residual>
+BatchNormSpec forward_spec(const NodeView& node) {
+  BatchNormSpec spec = batch_norm_spec<0>(node);
+  spec.has_residual = node.in_count() > residual;
+  return spec;
+}
+
 BatchNormSpec running_spec(const NodeView& node) {
   BatchNormSpec spec;
   spec.c = node.in_shape(1).count();
@@ -43,14 +58,13 @@ RowsSpec layer_norm_spec(const NodeView& node) {
 std::vector<Lowering> normalisation_lowerings() {
   return {
       {"bn_stats", choose<kernel::make_bn_stats, reference::make_bn_stats, batch_norm_spec<0>>},
-      {"bn_apply", choose<kernel::make_bn_apply, reference::make_bn_apply, batch_norm_spec<0>>},
-      {"bn_apply_grad",
-       choose<kernel::make_bn_apply_grad, reference::make_bn_apply_grad, batch_norm_spec<0>>},
+      {"bn_apply", choose<kernel::make_bn_apply, reference::make_bn_apply, forward_spec<4>>},
+      {"bn_apply_grad", choose<kernel::make_bn_apply_grad, reference::make_bn_apply_grad, gradient_spec<4>>},
       {"bn_apply_dx", choose<kernel::make_bn_apply_dx, reference::make_bn_apply_dx, batch_norm_spec<0>>},
       {"bn_stats_dx", choose<kernel::make_bn_stats_dx, reference::make_bn_stats_dx, batch_norm_spec<1>>},
-      {"bn_dx", choose<kernel::make_bn_dx, reference::make_bn_dx, batch_norm_spec<0>>},
+      {"bn_dx", choose<kernel::make_bn_dx, reference::make_bn_dx, gradient_spec<6>>},
       {"bn_running", choose<kernel::make_bn_running, reference::make_bn_running, running_spec>},
-      {"bn_inference", choose<kernel::make_bn_inference, reference::make_bn_inference, batch_norm_spec<0>>},
+      {"bn_inference", choose<kernel::make_bn_inference, reference::make_bn_inference, forward_spec<5>>},
       {"layer_norm", choose<kernel::make_layer_norm, reference::make_layer_norm, layer_norm_spec<0>>},
       {"layer_norm_grad",
        choose<kernel::make_layer_norm_grad, reference::make_layer_norm_grad, layer_norm_spec<1>>},

@@ -57,6 +57,15 @@ Values bn_dx(Scene& s, const Shape& shape) {
   return {s.add("bn_dx", {s.constant(shape), x, sums, s.constant({shape[1]}), dstats, weight})};
 }
 
+// With a relu folded in.
+Values masked_bn_dx(Scene& s, const Shape& shape) {
+  const Value x = s.constant(shape), dy = s.constant(shape), weight = s.weights(shape[0]);
+  const Value gamma = s.constant({shape[1]}), beta = s.constant({shape[1]});
+  const Value stats = s.add("bn_stats", {x, weight});
+  const std::vector<Value> sums = s.apply("bn_apply_grad", {dy, x, stats, gamma, beta});
+  return {sums[0], sums[1], s.add("bn_dx", {dy, x, stats, gamma, sums[2], weight, beta})};
+}
+
 Values bn_running(Scene& s) {
   const std::int64_t c = s.dim(3, 19);
   const Value stats = s.add("bn_stats", {s.constant({4, c, 3, 2}), s.weights(4)});
@@ -83,6 +92,13 @@ std::vector<OperatorCase> update_cases() {
                    }});
   cases.push_back({"bn_dx_matrix", [](Scene& s) { return bn_dx(s, {s.dim(4, 40), s.dim(3, 37)}); }});
   cases.push_back({"bn_dx_image", [](Scene& s) { return bn_dx(s, {4, s.dim(2, 19), s.dim(2, 7), 3}); }});
+  cases.push_back({"bn_dx_masked", [](Scene& s) {
+                     return masked_bn_dx(s, {4, s.dim(2, 19), s.dim(2, 7), 3});
+                   }});
+  cases.push_back({"relu_grad_of_sum", [](Scene& s) -> Values {
+                     const Shape shape{s.dim(3, 70), 5};
+                     return {s.add("relu_grad", {s.constant(shape), s.constant(shape), s.constant(shape)})};
+                   }});
   cases.push_back({"bn_running", bn_running});
   cases.push_back({"count_correct_columns", [](Scene& s) { return count_correct(s, true); }});
   cases.push_back({"count_correct_sign", [](Scene& s) { return count_correct(s, false); }});

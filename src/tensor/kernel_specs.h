@@ -50,10 +50,13 @@ struct PoolSpec {  // All image operands have `layout`.
   std::int64_t ow() const { return (w + 2 * padding - kernel) / stride + 1; }
 };
 
-struct BatchNormSpec {  // x (n, c, spatial), stored as (n, spatial, c) where the layout is channels_last.
+// x (n, c, spatial), stored as (n, spatial, c) where the layout is channels_last. With relu, the gradients
+// take beta as their last operand and find where y was positive themselves.
+struct BatchNormSpec {
   std::int64_t n = 0, c = 0, spatial = 1;
   double eps = 1e-5;
   double momentum = 0.1;
+  bool has_residual = false;  // bn_apply and bn_inference add their last operand before the activation.
   Activation activation = Activation::none;
   DType dtype = DType::f32;
   Layout layout = Layout::plain;
@@ -98,9 +101,10 @@ struct UnarySpec {
   DType dtype = DType::f32;
 };
 
-struct UnaryGradSpec {  // dx from (dy, y), or (dy, x) for gelu.
+struct UnaryGradSpec {  // dx from (dy, y), or (dy, x) for gelu; relu may have a second dy to add, last.
   Unary op = Unary::relu;
   std::int64_t count = 0;
+  bool has_second = false;
   DType dtype = DType::f32;
 };
 

@@ -87,18 +87,25 @@ class BnStatsDx final : public Operator {
   }
 };
 
-// y = act(γ·(x−μ)/√(σ²+eps) + β) with μ = S₁/W, σ² = S₂/W − μ²
+// The placements of an operand that a node may have or not, behind those that every node has.
+void append_optional(PlacementRules& rules, bool has, Placement placement) {
+  if (!has) return;
+  for (PlacementRule& rule : rules) rule.inputs.push_back(placement);
+}
+
+// y = act(γ·(x−μ)/√(σ²+eps) + β + residual) with μ = S₁/W, σ² = S₂/W − μ²
 class BnApply final : public Operator {
  public:
   std::string_view name() const override { return "bn_apply"; }
   std::vector<std::string_view> attribute_names() const override { return {"eps", "act"}; }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
-    const Operands operands(in, {"x", "stats", "gamma", "beta"});
+    const Operands operands(in, {"x", "stats", "gamma", "beta", "residual"}, 1);
     expect_image(operands, 0);
     expect_stats(operands, 1, 0);
     expect_channels(operands, 2, 0);
     expect_channels(operands, 3, 0);
+    if (operands.has(4)) operands.expect_like(4, 0);
     real_between(node, "eps", 1e-5, 0, kMaxEps);
     has_relu(node);
     return {in[0]};
@@ -110,11 +117,15 @@ class BnApply final : public Operator {
     const Attributes eps = eps_of(back.attributes());
     const auto sums = back.apply(2, "bn_apply_grad", {d, back.in(0), back.in(1), back.in(2)}, eps);
     const Value dx = back.add(0, "bn_apply_dx", {d, back.in(0), back.in(1), back.in(2)}, eps);
-    return {{dx, {}}, {sums[2], {}}, {sums[0], {}}, {sums[1], {}}};
+    std::vector<Gradient> gradients{{dx, {}}, {sums[2], {}}, {sums[0], {}}, {sums[1], {}}};
+    if (back.in_count() == 5) gradients.push_back({d, {}});
+    return gradients;
   }
 
-  std::vector<PlacementRule> placements(const Node&, std::span<const Type>) const override {
-    return by_batch({sharded(0), kLocal, kReplicated, kReplicated}, {sharded(0)});
+  std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
+    PlacementRules rules = by_batch({sharded(0), kLocal, kReplicated, kReplicated}, {sharded(0)});
+    append_optional(rules, in.size() == 5, sharded(0));
+    return rules;
   }
 
   double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {
@@ -122,9 +133,11 @@ class BnApply final : public Operator {
   }
 };
 
-// The operands that bn_apply's gradients share: (dy, x, stats, gamma).
-Operands backward_operands(const Node& node, std::span<const Type> in, std::vector<std::string_view> names) {
-  Operands operands(in, std::move(names));
+// The operands that bn_apply's gradients share: (dy, x, stats, gamma). The last `optional` ones may be
+// missing.
+Operands backward_operands(const Node& node, std::span<const Type> in, std::vector<std::string_view> names,
+                           std::size_t optional = 0) {
+  Operands operands(in, std::move(names), optional);
   expect_image(operands, 1);
   operands.expect_like(0, 1);
   expect_stats(operands, 2, 1);
@@ -133,19 +146,24 @@ Operands backward_operands(const Node& node, std::span<const Type> in, std::vect
   return operands;
 }
 
-// dgamma = Σ dy·(x−μ)/√(σ²+eps), dbeta = Σ dy, dstats = through μ and σ²
+// dgamma = Σ dy·(x−μ)/√(σ²+eps), dbeta = Σ dy, dstats = through μ and σ². With beta, dy counts where the
+// normalised value is positive: a relu that fusion folded in.
 class BnApplyGrad final : public Operator {
  public:
   std::string_view name() const override { return "bn_apply_grad"; }
   std::vector<std::string_view> attribute_names() const override { return {"eps"}; }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
-    backward_operands(node, in, {"dy", "x", "stats", "gamma"});
+    const Operands operands = backward_operands(node, in, {"dy", "x", "stats", "gamma", "beta"}, 1);
+    if (operands.has(4)) expect_channels(operands, 4, 1);
     return {in[3], in[3], in[2]};
   }
 
-  std::vector<PlacementRule> placements(const Node&, std::span<const Type>) const override {
-    return by_batch({sharded(0), sharded(0), kLocal, kReplicated}, {kPartialSum, kPartialSum, kLocal});
+  std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
+    PlacementRules rules =
+        by_batch({sharded(0), sharded(0), kLocal, kReplicated}, {kPartialSum, kPartialSum, kLocal});
+    append_optional(rules, in.size() == 5, kReplicated);
+    return rules;
   }
 
   double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {
@@ -169,21 +187,27 @@ class BnApplyDx final : public Operator {
   }
 };
 
-// dx = bn_apply_dx + bn_stats_dx; made by fusion
+// dx = bn_apply_dx + bn_stats_dx; made by fusion. With beta, dy counts where the normalised value is
+// positive.
 class BnDx final : public Operator {
  public:
   std::string_view name() const override { return "bn_dx"; }
   std::vector<std::string_view> attribute_names() const override { return {"eps"}; }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
-    const Operands operands = backward_operands(node, in, {"dy", "x", "stats", "gamma", "dstats", "weight"});
+    const Operands operands =
+        backward_operands(node, in, {"dy", "x", "stats", "gamma", "dstats", "weight", "beta"}, 1);
     expect_stats(operands, 4, 1);
     expect_weight(operands, 5, 1);
+    if (operands.has(6)) expect_channels(operands, 6, 1);
     return {in[1]};
   }
 
-  std::vector<PlacementRule> placements(const Node&, std::span<const Type>) const override {
-    return by_batch({sharded(0), sharded(0), kLocal, kReplicated, kLocal, sharded(0)}, {sharded(0)});
+  std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
+    PlacementRules rules =
+        by_batch({sharded(0), sharded(0), kLocal, kReplicated, kLocal, sharded(0)}, {sharded(0)});
+    append_optional(rules, in.size() == 7, kReplicated);
+    return rules;
   }
 
   double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {
@@ -214,16 +238,17 @@ class BnRunning final : public Operator {
   }
 };
 
-// y = act(γ·(x−mean)/√(variance+eps) + β)
+// y = act(γ·(x−mean)/√(variance+eps) + β + residual)
 class BnInference final : public Operator {
  public:
   std::string_view name() const override { return "bn_inference"; }
   std::vector<std::string_view> attribute_names() const override { return {"eps", "act"}; }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
-    const Operands operands(in, {"x", "mean", "variance", "gamma", "beta"});
+    const Operands operands(in, {"x", "mean", "variance", "gamma", "beta", "residual"}, 1);
     expect_image(operands, 0);
     for (const int vector : {1, 2, 3, 4}) expect_channels(operands, vector, 0);
+    if (operands.has(5)) operands.expect_like(5, 0);
     real_between(node, "eps", 1e-5, 0, kMaxEps);
     has_relu(node);
     return {in[0]};
@@ -242,12 +267,18 @@ class BnInference final : public Operator {
     const IntList axes = dx.shape().rank() == 4 ? IntList{0, 2, 3} : IntList{0};
     const Value dgamma = back.add(3, "reduce_sum", {back.add(3, "mul", {d, normal})}, {{"axes", axes}});
     const Value dbeta = back.add(4, "reduce_sum", {d}, {{"axes", axes}});
-    return {{dx, {}}, {}, {}, {dgamma, {}}, {dbeta, {}}};
+    std::vector<Gradient> gradients{{dx, {}}, {}, {}, {dgamma, {}}, {dbeta, {}}};
+    if (back.in_count() == 6) gradients.push_back({d, {}});
+    return gradients;
   }
 
-  std::vector<PlacementRule> placements(const Node&, std::span<const Type>) const override {
-    return {{{sharded(0), kReplicated, kReplicated, kReplicated, kReplicated}, {sharded(0)}},
-            {{sharded(1), sharded(0), sharded(0), sharded(0), sharded(0)}, {sharded(1)}}};
+  std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
+    PlacementRules rules{{{sharded(0), kReplicated, kReplicated, kReplicated, kReplicated}, {sharded(0)}},
+                         {{sharded(1), sharded(0), sharded(0), sharded(0), sharded(0)}, {sharded(1)}}};
+    for (PlacementRule& rule : rules) {
+      if (in.size() == 6) rule.inputs.push_back(rule.outputs[0]);
+    }
+    return rules;
   }
 };
 

@@ -156,6 +156,27 @@ class UnaryGrad final : public Operator {
   Reads reads_;
 };
 
+// dx = dy + dy2 where y > 0, else 0
+class ReluGrad final : public Operator {
+ public:
+  std::string_view name() const override { return "relu_grad"; }
+
+  std::vector<Type> infer(const Node&, std::span<const Type> in) const override {
+    const Operands operands(in, {"dy", "y", "dy2"}, 1);
+    operands.expect_float(0);
+    operands.expect_like(1, 0);
+    if (operands.has(2)) operands.expect_like(2, 0);
+    return {in[0]};
+  }
+
+  std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
+    PlacementRules rules = same_cut(static_cast<int>(in.size()), 1, in[0].shape.rank());
+    rules.push_back({{kPartialSum, kReplicated}, {kPartialSum}});
+    if (in.size() == 3) rules.back().inputs.push_back(kPartialSum);
+    return rules;
+  }
+};
+
 // y = factor·x + offset        dx = factor·dy
 class Scale final : public Operator {
  public:
@@ -254,11 +275,12 @@ OperatorList elementwise_operators() {
       UnaryOperator({"sigmoid", "sigmoid_grad", Reads::y}), UnaryOperator({"gelu", "gelu_grad", Reads::x}),
       UnaryOperator({"exp", "mul", Reads::y})};
   static const std::vector<UnaryGrad> kGrads{
-      {"relu_grad", Reads::y}, {"tanh_grad", Reads::y}, {"sigmoid_grad", Reads::y}, {"gelu_grad", Reads::x}};
+      {"tanh_grad", Reads::y}, {"sigmoid_grad", Reads::y}, {"gelu_grad", Reads::x}};
+  static const ReluGrad kReluGrad;
   static const Scale kScale;
   static const Dropout kDropout;
   static const Cast kCast;
-  OperatorList list{&kScale, &kDropout, &kCast};
+  OperatorList list{&kScale, &kDropout, &kCast, &kReluGrad};
   for (const auto& op : binary_operators()) list.push_back(&op);
   for (const auto& op : kUnary) list.push_back(&op);
   for (const auto& op : kGrads) list.push_back(&op);

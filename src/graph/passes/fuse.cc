@@ -1,6 +1,6 @@
 // Fusion works on pairs: a producer whose first output has one user, and that user. The merged node stands
-// where the user stood, takes over its output, and the producer disappears. One pair is not merged but
-// swapped.
+// where the user stood, takes over its output, and the producer disappears. One pair is swapped instead, and
+// one producer is folded into its two users.
 #include <algorithm>
 #include <optional>
 
@@ -10,6 +10,8 @@
 namespace hocket {
 namespace {
 
+constexpr double kDefaultEps = 1e-5;  // Of batch norm.
+
 class Fusion {
  public:
   explicit Fusion(Graph& graph) : graph_(graph), producer_(producers(graph)) { count_users(); }
@@ -18,9 +20,11 @@ class Fusion {
     std::vector<Node>& nodes = graph_.nodes();
     dropped_.assign(nodes.size(), false);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (nodes[i].op->name() == "add") fuse_bias(nodes[i]) || fuse_bn_input_gradient(nodes[i]);
+      if (nodes[i].op->name() == "add")
+        fuse_bias(nodes[i]) || fuse_residual(nodes[i]) || fuse_bn_input_gradient(nodes[i]);
       if (nodes[i].op->name() == "relu") fuse_relu(nodes[i]);
-      if (nodes[i].op->name() == "relu_grad") swap_relu_and_pool_gradient(nodes[i]);
+      if (nodes[i].op->name() == "relu_grad") swap_relu_and_pool_gradient(nodes[i]) || fuse_sum(nodes[i]);
+      if (nodes[i].op->name() == "bn_dx") fold_relu_gradient(nodes[i]);
     }
     std::vector<Node> kept;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -45,6 +49,13 @@ class Fusion {
     if (index < 0 || users_[static_cast<std::size_t>(id)] != 1) return nullptr;
     Node& node = graph_.nodes()[static_cast<std::size_t>(index)];
     return node.phase == user.phase && node.outputs[0] == id ? &node : nullptr;
+  }
+
+  // The node that computes `id`, when it is an `op`.
+  Node* producer_of(ValueId id, std::string_view op) {
+    const int index = producer_[static_cast<std::size_t>(id)];
+    if (index < 0 || graph_.nodes()[static_cast<std::size_t>(index)].op->name() != op) return nullptr;
+    return &graph_.nodes()[static_cast<std::size_t>(index)];
   }
 
   // Moves `producer` to where `user` stands, computing `user`'s output.
@@ -72,6 +83,22 @@ class Fusion {
     matmul->inputs.push_back(add.inputs[1]);
     merge(*matmul, add);
     return true;
+  }
+
+  // add(bn_apply(…), residual) or add(bn_inference(…), residual), in either order, both of one type.
+  bool fuse_residual(Node& add) {
+    if (graph_.value(add.inputs[0]).type != graph_.value(add.inputs[1]).type) return false;
+    for (const std::size_t first : {0, 1}) {
+      Node* norm = sole_producer(add.inputs[first], add);
+      if (norm == nullptr || norm->attributes.has("act")) continue;
+      if (!(norm->op->name() == "bn_apply" && norm->inputs.size() == 4) &&
+          !(norm->op->name() == "bn_inference" && norm->inputs.size() == 5))
+        continue;
+      norm->inputs.push_back(add.inputs[1 - first]);
+      merge(*norm, add);
+      return true;
+    }
+    return false;
   }
 
   // relu(f(…)) where f's kernel can clamp what it writes.
@@ -105,13 +132,13 @@ class Fusion {
 
   // relu_grad(max_pool_dx(dy, index), x) with x what was pooled is max_pool_dx(relu_grad(dy, pooled), index):
   // the maximum of a window is above zero where the element it came from is. The smaller tensor is masked.
-  void swap_relu_and_pool_gradient(Node& relu_grad) {
+  bool swap_relu_and_pool_gradient(Node& relu_grad) {
     Node* pool_dx = sole_producer(relu_grad.inputs[0], relu_grad);
-    if (pool_dx == nullptr || pool_dx->op->name() != "max_pool_dx") return;
+    if (pool_dx == nullptr || pool_dx->op->name() != "max_pool_dx") return false;
     const int index = producer_[static_cast<std::size_t>(pool_dx->inputs[1])];
-    if (index < 0) return;
+    if (index < 0) return false;
     const Node& pool = graph_.nodes()[static_cast<std::size_t>(index)];
-    if (pool.op->name() != "max_pool" || pool.inputs[0] != relu_grad.inputs[1]) return;
+    if (pool.op->name() != "max_pool" || pool.inputs[0] != relu_grad.inputs[1]) return false;
     const ValueId dy = pool_dx->inputs[0];
     const ValueId masked = pool_dx->outputs[0];
     graph_.value(masked).type = graph_.value(dy).type;
@@ -119,6 +146,40 @@ class Fusion {
     std::swap(pool_dx->attributes, relu_grad.attributes);
     relu_grad.inputs = {masked, pool_dx->inputs[1]};
     pool_dx->inputs = {dy, pool.outputs[0]};
+    return true;
+  }
+
+  // relu_grad(add(a, b), y), a and b of one type.
+  bool fuse_sum(Node& relu_grad) {
+    Node* add = sole_producer(relu_grad.inputs[0], relu_grad);
+    if (add == nullptr || add->op->name() != "add" || relu_grad.inputs.size() != 2) return false;
+    if (graph_.value(add->inputs[0]).type != graph_.value(add->inputs[1]).type) return false;
+    relu_grad.inputs = {add->inputs[0], relu_grad.inputs[1], add->inputs[1]};
+    dropped_[static_cast<std::size_t>(add - graph_.nodes().data())] = true;
+    return true;
+  }
+
+  // bn_apply_grad(d, x, …) and bn_dx(d, x, …) with d = relu_grad(dy, y) and y = relu(bn_apply(x, …)): both
+  // find from x where y was positive, and d is never stored.
+  void fold_relu_gradient(Node& dx) {
+    const ValueId d = dx.inputs[0];
+    Node* relu_grad = producer_of(d, "relu_grad");
+    if (relu_grad == nullptr || relu_grad->inputs.size() != 2 || users_[static_cast<std::size_t>(d)] != 2)
+      return;
+    const Node* norm = producer_of(relu_grad->inputs[1], "bn_apply");
+    Node* grad = producer_of(dx.inputs[4], "bn_apply_grad");
+    if (norm == nullptr || norm->inputs.size() != 4 || norm->attributes.text("act", "none") != "relu") return;
+    if (grad == nullptr || grad->inputs[0] != d) return;
+    for (Node* node : {grad, &dx}) {
+      if (!std::equal(norm->inputs.begin(), norm->inputs.begin() + 3, node->inputs.begin() + 1)) return;
+      if (node->attributes.real("eps", kDefaultEps) != norm->attributes.real("eps", kDefaultEps)) return;
+    }
+    for (Node* node : {grad, &dx}) {
+      node->inputs[0] = relu_grad->inputs[0];
+      node->inputs.push_back(norm->inputs[3]);
+    }
+    ++users_[static_cast<std::size_t>(relu_grad->inputs[0])];
+    dropped_[static_cast<std::size_t>(relu_grad - graph_.nodes().data())] = true;
   }
 
   Graph& graph_;

@@ -39,7 +39,7 @@ std::unique_ptr<Graph> for_inference(const Graph& graph) {
       continue;
     }
     if (node.op->name() == "bn_running") continue;
-    if (node.op->name() == "bn_apply") {  // (x, stats, gamma, beta)
+    if (node.op->name() == "bn_apply") {  // (x, stats, gamma, beta, [residual])
       const auto at = running.find(node.inputs[1]);
       if (at == running.end()) {
         throw ConfigError(
@@ -47,8 +47,8 @@ std::unique_ptr<Graph> for_inference(const Graph& graph) {
             node.name, graph.value(node.inputs[1]).name);
       }
       node.op = find_operator("bn_inference");
-      node.inputs = {node.inputs[0], at->second->inputs[1], at->second->inputs[2], node.inputs[2],
-                     node.inputs[3]};
+      node.inputs[1] = at->second->inputs[2];
+      node.inputs.insert(node.inputs.begin() + 1, at->second->inputs[1]);
     }
     kept.push_back(node);
   }

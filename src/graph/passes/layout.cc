@@ -20,12 +20,12 @@ struct ImageOperands {
 
 const std::vector<ImageOperands>& image_operators() {
   static const std::vector<ImageOperands> kOperators{
-      {"conv2d", {0}, {0}},         {"conv2d_dx", {0}, {0}},      {"conv2d_dw", {0, 1}, {}},
-      {"max_pool", {0}, {0, 1}},    {"max_pool_dx", {0, 1}, {0}}, {"avg_pool", {0}, {0}},
-      {"avg_pool_dx", {0}, {0}},    {"global_avg_pool", {0}, {}}, {"global_avg_pool_dx", {}, {0}},
-      {"bn_stats", {0}, {}},        {"bn_apply", {0}, {0}},       {"bn_apply_grad", {0, 1}, {}},
-      {"bn_apply_dx", {0, 1}, {0}}, {"bn_stats_dx", {1}, {0}},    {"bn_dx", {0, 1}, {0}},
-      {"bn_inference", {0}, {0}},
+      {"conv2d", {0}, {0}},          {"conv2d_dx", {0}, {0}},      {"conv2d_dw", {0, 1}, {}},
+      {"max_pool", {0}, {0, 1}},     {"max_pool_dx", {0, 1}, {0}}, {"avg_pool", {0}, {0}},
+      {"avg_pool_dx", {0}, {0}},     {"global_avg_pool", {0}, {}}, {"global_avg_pool_dx", {}, {0}},
+      {"bn_stats", {0}, {}},         {"bn_apply", {0, 4}, {0}},    {"bn_apply_grad", {0, 1}, {}},
+      {"bn_apply_dx", {0, 1}, {0}},  {"bn_stats_dx", {1}, {0}},    {"bn_dx", {0, 1}, {0}},
+      {"bn_inference", {0, 5}, {0}},
   };
   return kOperators;
 }
@@ -58,7 +58,10 @@ class LayoutChoice {
     const auto at = std::find_if(images.begin(), images.end(),
                                  [&](const auto& entry) { return entry.op == node.op->name(); });
     if (at != images.end()) {
-      for (const int i : at->inputs) convert(node, static_cast<std::size_t>(i), Layout::channels_last);
+      for (const int i : at->inputs) {  // The last may be missing.
+        if (static_cast<std::size_t>(i) < node.inputs.size())
+          convert(node, static_cast<std::size_t>(i), Layout::channels_last);
+      }
       for (const int i : at->outputs) mark(node.outputs[static_cast<std::size_t>(i)]);
     } else if (follows(node)) {
       for (std::size_t i = 0; i < node.inputs.size(); ++i) convert(node, i, Layout::channels_last);

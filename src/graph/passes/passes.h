@@ -14,8 +14,9 @@ std::unique_ptr<Graph> for_inference(const Graph& graph);
 // Removes nodes that no output, gradient or in-place update needs.
 void remove_dead_nodes(Graph& graph);
 
-// Merges nodes that one kernel computes in a single pass over memory: matmul+bias, matmul/conv/norm+relu, and
-// the two parts of batch norm's input gradient.
+// Merges nodes that one kernel computes in a single pass over memory: matmul+bias, matmul/conv/norm+relu,
+// batch norm and the residual added to it, and in backward the parts of batch norm's input gradient, relu's
+// mask within them, and relu's mask of a sum.
 void fuse(Graph& graph);
 
 // Stores images as channels_last wherever convolutions, pooling and batch norm want them, and adds to_layout

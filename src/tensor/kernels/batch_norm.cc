@@ -48,17 +48,32 @@ class BatchNormKernel : public Kernel {
         block_rows_(std::max<std::int64_t>(kBlockFloats / s.c, 4)),
         channel_bytes_(align_up(static_cast<std::size_t>(s.c) * sizeof(float))),
         sums_at_(plan_.add(static_cast<std::size_t>(parts_ * 2 * s.c) * sizeof(double))),
-        constants_at_(plan_.add(4 * channel_bytes_)) {}
+        constants_at_(plan_.add(kConstants * channel_bytes_)) {}
 
   std::size_t scratch_bytes() const final { return plan_.size(); }
 
  protected:
-  // Array `index` of c floats in the scratch memory, 0 to 3.
+  static constexpr std::size_t kConstants = 4;
+
+  // Array `index` of c floats in the scratch memory, below kConstants.
   float* constants(std::byte* scratch, std::size_t index) const {
     return reinterpret_cast<float*>(scratch + constants_at_ + index * channel_bytes_);
   }
   Affine affine(std::byte* scratch) const {
     return {constants(scratch, 0), constants(scratch, 1), constants(scratch, 2)};
+  }
+
+  // What bn_apply does to x, from its statistics, gamma and, unless it is null, beta.
+  Affine forward_affine(const double* stats, const float* gamma, const float* beta,
+                        std::byte* scratch) const {
+    const Affine k = affine(scratch);
+    for (std::int64_t c = 0; c < spec_.c; ++c) {
+      const Moments moments(spec_, stats, c);
+      k.mean[c] = static_cast<float>(moments.mean);
+      k.scale[c] = static_cast<float>(gamma[c] * moments.r);
+      k.shift[c] = beta == nullptr ? 0 : beta[c];
+    }
+    return k;
   }
 
   // Calls body(rows, sample) for all rows, each call with rows of one sample.
@@ -98,6 +113,8 @@ class BatchNormKernel : public Kernel {
     for (std::int64_t i = 2 * spec_.c; i < parts_ * 2 * spec_.c; ++i) sums[i % (2 * spec_.c)] += sums[i];
     return sums;
   }
+
+  bool has_relu() const { return spec_.activation == Activation::relu; }
 
   BatchNormSpec spec_;
 
@@ -147,15 +164,10 @@ class BnApply final : public BatchNormKernel {
   using BatchNormKernel::BatchNormKernel;
 
   void run(Buffers in, Buffers out, std::byte* scratch) const override {
-    const Affine k = affine(scratch);
-    for (std::int64_t c = 0; c < spec_.c; ++c) {
-      const Moments moments(spec_, operand<const double>(in, 1), c);
-      k.mean[c] = static_cast<float>(moments.mean);
-      k.scale[c] = static_cast<float>(operand(in, 2)[c] * moments.r);
-      k.shift[c] = operand(in, 3)[c];
-    }
+    const Affine k = forward_affine(operand<const double>(in, 1), operand(in, 2), operand(in, 3), scratch);
+    const float* residual = spec_.has_residual ? operand(in, 4) : nullptr;
     for_all_rows([&](const Rows& rows) {
-      apply_affine(rows, operand(in, 0), k, spec_.activation == Activation::relu, operand(out, 0));
+      apply_affine(rows, operand(in, 0), k, residual, has_relu(), operand(out, 0));
     });
   }
 };
@@ -171,8 +183,9 @@ class BnInference final : public BatchNormKernel {
       k.scale[c] = static_cast<float>(operand(in, 3)[c] / std::sqrt(operand(in, 2)[c] + spec_.eps));
       k.shift[c] = operand(in, 4)[c];
     }
+    const float* residual = spec_.has_residual ? operand(in, 5) : nullptr;
     for_all_rows([&](const Rows& rows) {
-      apply_affine(rows, operand(in, 0), k, spec_.activation == Activation::relu, operand(out, 0));
+      apply_affine(rows, operand(in, 0), k, residual, has_relu(), operand(out, 0));
     });
   }
 };
@@ -185,17 +198,17 @@ class BnApplyGrad final : public BatchNormKernel {
 
   void run(Buffers in, Buffers out, std::byte* scratch) const override {
     const auto* stats = operand<const double>(in, 2);
-    float* mean = constants(scratch, 0);
-    for (std::int64_t c = 0; c < spec_.c; ++c) mean[c] = static_cast<float>(Moments(spec_, stats, c).mean);
+    const float* beta = has_relu() ? operand(in, 4) : nullptr;
+    const Affine k = forward_affine(stats, operand(in, 3), beta, scratch);
     const double* sums = sum_blocks(scratch, [&](const Rows& rows, std::int64_t, double* own) {
-      sum_gradients(rows, operand(in, 0), operand(in, 1), mean, own);
+      sum_gradients(rows, operand(in, 0), operand(in, 1), k, has_relu(), own);
     });
     auto* dstats = operand<double>(out, 2);
     for (std::int64_t c = 0; c < spec_.c; ++c) {
       const Moments moments(spec_, stats, c);
       const double gamma = operand(in, 3)[c];
       const double sum = sums[c];
-      const double centred = sums[spec_.c + c] + (static_cast<double>(mean[c]) - moments.mean) * sum;
+      const double centred = sums[spec_.c + c] + (static_cast<double>(k.mean[c]) - moments.mean) * sum;
       const double dgamma = centred * moments.r;
       operand(out, 0)[c] = static_cast<float>(dgamma);
       operand(out, 1)[c] = static_cast<float>(sum);
@@ -248,6 +261,7 @@ class BnDx final : public BatchNormKernel {
     const auto* dstats = operand<const double>(in, 4);
     const Affine k = affine(scratch);
     float* direct = constants(scratch, 3);
+    const float* beta = has_relu() ? operand(in, 6) : nullptr;
     for (std::int64_t c = 0; c < spec_.c; ++c) {
       const Moments moments(spec_, operand<const double>(in, 2), c);
       k.mean[c] = static_cast<float>(moments.mean);
@@ -256,7 +270,8 @@ class BnDx final : public BatchNormKernel {
       direct[c] = static_cast<float>(operand(in, 3)[c] * moments.r);
     }
     for_blocks([&](const Rows& rows, std::int64_t sample) {
-      apply_dx(rows, operand(in, 0), operand(in, 1), direct, k, operand(in, 5)[sample], operand(out, 0));
+      apply_dx(rows, operand(in, 0), operand(in, 1), direct, beta, k, operand(in, 5)[sample],
+               operand(out, 0));
     });
   }
 };

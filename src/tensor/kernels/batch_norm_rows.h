@@ -18,11 +18,14 @@ struct Affine {
 // Adds Σ w·d to sums[c] and Σ w·d² to sums[channels + c], with d = x − pivot.
 void sum_moments(const Rows& rows, const float* x, const float* pivot, float weight, double* sums);
 
-// Adds Σ dy to sums[c] and Σ dy·(x − mean) to sums[channels + c].
-void sum_gradients(const Rows& rows, const float* dy, const float* x, const float* mean, double* sums);
+// Adds Σ g to sums[c] and Σ g·(x − mean) to sums[channels + c]. g is dy or, with `masked`, dy where affine(x)
+// > 0 and 0 elsewhere.
+void sum_gradients(const Rows& rows, const float* dy, const float* x, const Affine& affine, bool masked,
+                   double* sums);
 
-// y = affine(x), or its positive part.
-void apply_affine(const Rows& rows, const float* x, const Affine& affine, bool relu, float* y);
+// y = affine(x) + residual, or its positive part. `residual` may be null.
+void apply_affine(const Rows& rows, const float* x, const Affine& affine, const float* residual, bool relu,
+                  float* y);
 
 // dx = dy·direct
 void apply_direct(const Rows& rows, const float* dy, const float* direct, float* dx);
@@ -30,8 +33,9 @@ void apply_direct(const Rows& rows, const float* dy, const float* direct, float*
 // dx = weight·affine(x)
 void apply_stats_dx(const Rows& rows, const float* x, const Affine& affine, float weight, float* dx);
 
-// dx = dy·direct + weight·affine(x)
-void apply_dx(const Rows& rows, const float* dy, const float* x, const float* direct, const Affine& affine,
-              float weight, float* dx);
+// dx = g·direct + weight·affine(x). g is dy or, where `beta` is not null, dy where (x − mean)·direct + beta >
+// 0 and 0 elsewhere.
+void apply_dx(const Rows& rows, const float* dy, const float* x, const float* direct, const float* beta,
+              const Affine& affine, float weight, float* dx);
 
 }  // namespace hocket::kernel

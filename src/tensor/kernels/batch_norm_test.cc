@@ -69,6 +69,14 @@ TEST(BatchNorm, ForwardAgreesWithTheReference) {
       expect_same(make_bn_inference(s), reference::make_bn_inference(s),
                   {k.x, k.beta, random_floats(s.c, 7, 0.5, 3), k.gamma, k.beta}, {k.dy}, kTolerance,
                   "bn_inference" + name_of(s));
+      s.has_residual = true;
+      const Operand residual = random_floats(k.count, 8);
+      expect_same(make_bn_apply(s), reference::make_bn_apply(s), {k.x, k.stats, k.gamma, k.beta, residual},
+                  {k.dy}, kTolerance, "bn_apply with a residual" + name_of(s));
+      expect_same(make_bn_inference(s), reference::make_bn_inference(s),
+                  {k.x, k.beta, random_floats(s.c, 7, 0.5, 3), k.gamma, k.beta, residual}, {k.dy}, kTolerance,
+                  "bn_inference with a residual" + name_of(s));
+      s.has_residual = false;
     }
   }
 }
@@ -84,6 +92,19 @@ TEST(BatchNorm, GradientsAgreeWithTheReference) {
                 kTolerance, "bn_stats_dx" + name_of(s));
     expect_same(make_bn_dx(s), reference::make_bn_dx(s), {k.dy, k.x, k.stats, k.gamma, k.dstats, k.weight},
                 {k.x}, kTolerance, "bn_dx" + name_of(s));
+  }
+}
+
+TEST(BatchNorm, GradientsWithAReluFoldedInAgreeWithTheReference) {
+  for (BatchNormSpec s : shapes()) {
+    const Case k(s);
+    s.activation = Activation::relu;
+    expect_same(make_bn_apply_grad(s), reference::make_bn_apply_grad(s),
+                {k.dy, k.x, k.stats, k.gamma, k.beta}, {k.gamma, k.gamma, k.stats}, kTolerance,
+                "masked bn_apply_grad" + name_of(s));
+    expect_same(make_bn_dx(s), reference::make_bn_dx(s),
+                {k.dy, k.x, k.stats, k.gamma, k.dstats, k.weight, k.beta}, {k.x}, kTolerance,
+                "masked bn_dx" + name_of(s));
   }
 }
 

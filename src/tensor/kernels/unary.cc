@@ -67,6 +67,14 @@ void unary_grad(Unary op, const float* dy, const float* saved, float* dx, std::s
   map_unary(op, dy, saved, dx, n);
 }
 
+// dx = dy + second where y > 0, else 0.
+void relu_grad_of_sum(const float* dy, const float* second, const float* y, float* dx, std::size_t n) {
+  for_vectors(n, [&](std::size_t i, auto lane) HWY_ATTR {
+    const Vec sum = hn::Add(lane.load(dy + i), lane.load(second + i));
+    lane.store(Relu()(sum, lane.load(y + i)), dx + i);
+  });
+}
+
 void affine(float factor, float offset, const float* x, float* y, std::size_t n) {
   for_vectors(n, [&](std::size_t i, auto lane) HWY_ATTR {
     lane.store(hn::MulAdd(lane.load(x + i), splat(factor), splat(offset)), y + i);
@@ -83,6 +91,7 @@ namespace hocket::kernel {
 HWY_EXPORT(unary);
 HWY_EXPORT(unary_grad);
 HWY_EXPORT(affine);
+HWY_EXPORT(relu_grad_of_sum);
 
 std::unique_ptr<Kernel> make_unary(const UnarySpec& spec) {
   if (spec.dtype != DType::f32) return nullptr;
@@ -95,7 +104,16 @@ std::unique_ptr<Kernel> make_unary(const UnarySpec& spec) {
 }
 
 std::unique_ptr<Kernel> make_unary_grad(const UnaryGradSpec& spec) {
-  if (spec.dtype != DType::f32) return nullptr;
+  if (spec.dtype != DType::f32 || (spec.has_second && spec.op != Unary::relu)) return nullptr;
+  if (spec.has_second) {
+    return make_kernel([spec](Buffers in, Buffers out) {
+      parallel_for(spec.count, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+        HWY_DYNAMIC_DISPATCH(relu_grad_of_sum)
+        (operand(in, 0) + begin, operand(in, 2) + begin, operand(in, 1) + begin, operand(out, 0) + begin,
+         static_cast<std::size_t>(end - begin));
+      });
+    });
+  }
   return make_kernel([spec](Buffers in, Buffers out) {
     parallel_for(spec.count, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
       HWY_DYNAMIC_DISPATCH(unary_grad)

@@ -101,7 +101,8 @@ std::unique_ptr<Kernel> make_unary(const UnarySpec& spec) {
 std::unique_ptr<Kernel> make_unary_grad(const UnaryGradSpec& spec) {
   return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers out) {
     for (std::int64_t i = 0; i < spec.count; ++i) {
-      operand<T>(out, 0)[i] = static_cast<T>(operand<T>(in, 0)[i] * slope(spec.op, operand<T>(in, 1)[i]));
+      const T dy = spec.has_second ? operand<T>(in, 0)[i] + operand<T>(in, 2)[i] : operand<T>(in, 0)[i];
+      operand<T>(out, 0)[i] = static_cast<T>(dy * slope(spec.op, operand<T>(in, 1)[i]));
     }
   });
 }

@@ -38,11 +38,33 @@ double activate(double value, Activation activation) {
   return activation == Activation::relu ? std::max(value, 0.0) : value;
 }
 
+// The operands (dy, x, stats, gamma) of a gradient, and beta where a relu is folded in.
+template <typename T>
+struct Backward {
+  // dy, or 0 where the relu was not passed.
+  double gradient(const BatchNormSpec& spec, std::int64_t c, std::int64_t i) const {
+    if (beta == nullptr) return dy[i];
+    const Moments moments(spec, stats, c);
+    const double r = reciprocal_deviation(moments.variance, spec.eps);
+    return gamma[c] * (x[i] - moments.mean) * r + beta[c] > 0 ? dy[i] : 0;
+  }
+
+  const T *dy, *x;
+  const double* stats;
+  const T *gamma, *beta;
+};
+
+template <typename T>
+Backward<T> backward_operands(const BatchNormSpec& spec, Buffers in, std::size_t beta) {
+  return {operand<T>(in, 0), operand<T>(in, 1), operand<double>(in, 2), operand<T>(in, 3),
+          spec.activation == Activation::relu ? operand<T>(in, beta) : nullptr};
+}
+
 // The part of dx that does not pass through the statistics, and the one that does.
 template <typename T>
-double direct_dx(const BatchNormSpec& spec, const T* dy, const double* stats, const T* gamma, std::int64_t c,
-                 std::int64_t i) {
-  return dy[i] * gamma[c] * reciprocal_deviation(Moments(spec, stats, c).variance, spec.eps);
+double direct_dx(const BatchNormSpec& spec, const Backward<T>& back, std::int64_t c, std::int64_t i) {
+  const double r = reciprocal_deviation(Moments(spec, back.stats, c).variance, spec.eps);
+  return back.gradient(spec, c, i) * back.gamma[c] * r;
 }
 
 template <typename T>
@@ -55,15 +77,15 @@ double stats_dx(const BatchNormSpec& spec, const double* dstats, const T* x, con
 // μ². The weights are not trained: the last entry of dstats is 0.
 template <typename T>
 void apply_grad(const BatchNormSpec& spec, Buffers in, Buffers out) {
-  const T* dy = operand<T>(in, 0);
-  const T* x = operand<T>(in, 1);
-  const double* stats = operand<double>(in, 2);
-  const T* gamma = operand<T>(in, 3);
+  const Backward<T> back = backward_operands<T>(spec, in, 4);
+  const double* stats = back.stats;
+  const T* gamma = back.gamma;
   double* dstats = operand<double>(out, 2);
   std::fill_n(dstats, 2 * spec.c + 1, 0.0);
   for_each_element(spec, [&](std::int64_t, std::int64_t c, std::int64_t i) {
-    dstats[c] += dy[i];
-    dstats[spec.c + c] += dy[i] * (x[i] - Moments(spec, stats, c).mean);
+    const double dy = back.gradient(spec, c, i);
+    dstats[c] += dy;
+    dstats[spec.c + c] += dy * (back.x[i] - Moments(spec, stats, c).mean);
   });
   for (std::int64_t c = 0; c < spec.c; ++c) {
     const Moments moments(spec, stats, c);
@@ -136,7 +158,8 @@ std::unique_ptr<Kernel> make_bn_apply(const BatchNormSpec& spec) {
       const Moments moments(spec, operand<double>(in, 1), c);
       const double r = reciprocal_deviation(moments.variance, spec.eps);
       const double y = gamma[c] * (operand<T>(in, 0)[i] - moments.mean) * r + beta[c];
-      operand<T>(out, 0)[i] = static_cast<T>(activate(y, spec.activation));
+      const double residual = spec.has_residual ? operand<T>(in, 4)[i] : 0;
+      operand<T>(out, 0)[i] = static_cast<T>(activate(y + residual, spec.activation));
     });
   });
 }
@@ -148,9 +171,11 @@ std::unique_ptr<Kernel> make_bn_apply_grad(const BatchNormSpec& spec) {
 
 std::unique_ptr<Kernel> make_bn_apply_dx(const BatchNormSpec& spec) {
   return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers out) {
+    BatchNormSpec plain = spec;
+    plain.activation = Activation::none;
+    const Backward<T> back = backward_operands<T>(plain, in, 0);
     for_each_element(spec, [&](std::int64_t, std::int64_t c, std::int64_t i) {
-      operand<T>(out, 0)[i] =
-          static_cast<T>(direct_dx(spec, operand<T>(in, 0), operand<double>(in, 2), operand<T>(in, 3), c, i));
+      operand<T>(out, 0)[i] = static_cast<T>(direct_dx(spec, back, c, i));
     });
   });
 }
@@ -166,9 +191,10 @@ std::unique_ptr<Kernel> make_bn_stats_dx(const BatchNormSpec& spec) {
 
 std::unique_ptr<Kernel> make_bn_dx(const BatchNormSpec& spec) {
   return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers out) {
+    const Backward<T> back = backward_operands<T>(spec, in, 6);
     for_each_element(spec, [&](std::int64_t n, std::int64_t c, std::int64_t i) {
       operand<T>(out, 0)[i] = static_cast<T>(
-          direct_dx(spec, operand<T>(in, 0), operand<double>(in, 2), operand<T>(in, 3), c, i) +
+          direct_dx(spec, back, c, i) +
           stats_dx(spec, operand<double>(in, 4), operand<T>(in, 1), operand<float>(in, 5), n, c, i));
     });
   });
@@ -195,7 +221,8 @@ std::unique_ptr<Kernel> make_bn_inference(const BatchNormSpec& spec) {
       const double r = reciprocal_deviation(operand<T>(in, 2)[c], spec.eps);
       const double centred = static_cast<double>(operand<T>(in, 0)[i]) - operand<T>(in, 1)[c];
       const double y = operand<T>(in, 3)[c] * centred * r + operand<T>(in, 4)[c];
-      operand<T>(out, 0)[i] = static_cast<T>(activate(y, spec.activation));
+      const double residual = spec.has_residual ? operand<T>(in, 5)[i] : 0;
+      operand<T>(out, 0)[i] = static_cast<T>(activate(y + residual, spec.activation));
     });
   });
 }
