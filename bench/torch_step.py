@@ -3,10 +3,11 @@
 
     torch_step.py MODEL THREADS [CAPABILITY]
 
-Tries the settings that may make PyTorch faster, keeps the best, and prints a line of JSON that says which. Then it
-reads numbers of steps, one a line, and answers each with the seconds that they took, until its input ends: the process
-stays alive so that its rounds can alternate with another program's. CAPABILITY is that of torch's own kernels, avx2 or
-avx512: neither is always the faster one.
+Without CAPABILITY, PyTorch runs as it comes, with the environment that OpenBLAS and OpenMP need. With CAPABILITY, that
+of torch's own kernels, avx2 or avx512 (neither is always the faster one), it tries the settings that may make it faster
+and keeps the best. It prints a line of JSON that says what was chosen. Then it reads numbers of steps, one a line, and
+answers each with the seconds that they took, until its input ends: the process stays alive so that its rounds can
+alternate with another program's.
 """
 
 import json
@@ -248,7 +249,8 @@ def main():
     name, threads = sys.argv[1], int(sys.argv[2])
     torch.set_num_threads(threads)
     settings, tried = [], {}
-    for candidate in [*BENCHES[name][4], "foreach"]:
+    candidates = [*BENCHES[name][4], "foreach"] if len(sys.argv) > 3 else []
+    for candidate in candidates:
         tried[candidate] = round(speed_up(name, settings, candidate), 3)
         if tried[candidate] > 1:
             settings.append(candidate)

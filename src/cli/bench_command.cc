@@ -84,7 +84,7 @@ Command bench_command() {
   command.options = {
       {"seconds", "S", "how long to measure each row (1; step: 7)"},
       {"rounds", "N", "in so many rounds, the peers by turns (5; step: 7)"},
-      {"peers", "", "measure Gloo and Open MPI, or PyTorch, in the same rounds"},
+      {"peers", "", "measure Gloo and Open MPI, or PyTorch as it comes and at its best, in the same rounds"},
   };
   for (Option& option : collectives_bench_options()) command.options.push_back(std::move(option));
   for (Option& option : step_options()) command.options.push_back(std::move(option));

@@ -55,27 +55,28 @@ Peer start_hocket(const StepSetup& setup, int threads) {
   return peer;
 }
 
-// The script travels inside the program and reaches Python as an argument.
-void exec_torch(const std::string& python, const StepSetup& setup, int threads,
-                const std::string& capability) {
+// The script travels inside the program and reaches Python as an argument. Without a capability torch runs as
+// it comes, else it looks for its best settings.
+void exec_torch(const std::string& python, const StepSetup& setup, int threads, const char* capability) {
   const std::string script(kTorchStep);
   const std::string count = std::to_string(threads);
-  ::execl(python.c_str(), python.c_str(), "-c", script.c_str(), setup.name.c_str(), count.c_str(),
-          capability.c_str(), nullptr);
+  ::execl(python.c_str(), python.c_str(), "-c", script.c_str(), setup.name.c_str(), count.c_str(), capability,
+          nullptr);
   std::cout << nlohmann::json{{"missing", python + ": " + std::strerror(errno)}} << std::endl;
 }
 
-// Torch with one vector set for its own kernels; nothing, and a remark, when it does not start.
+// Torch as it comes, or at its best with one vector set for its own kernels; nothing, and a remark, when it
+// does not start.
 std::optional<Peer> start_torch(const StepSetup& setup, int threads, const std::string& python,
-                                const std::string& capability, const Remark& say) {
-  Peer peer{"torch", "", nullptr, 1, {}};
+                                const char* capability, const Remark& say) {
+  Peer peer{capability == nullptr ? "torch" : "torch-best", "", nullptr, 1, {}};
   peer.process = std::make_unique<PeerProcess>(processors_for(threads),
                                                [&] { exec_torch(python, setup, threads, capability); });
   const std::optional<std::string> answer = peer.process->receive(kTimeoutSeconds);
   const nlohmann::json found = nlohmann::json::parse(answer.value_or(""), nullptr, false);
   if (!found.is_object() || found.contains("missing")) {
-    say("torch is left out: " +
-        (found.is_object() ? found["missing"].get<std::string>() : "it does not start"));
+    say(peer.name +
+        " is left out: " + (found.is_object() ? found["missing"].get<std::string>() : "it does not start"));
     return std::nullopt;
   }
   peer.settings = *answer;
@@ -107,6 +108,14 @@ std::optional<Peer> start_best_torch(const StepSetup& setup, int threads, const 
     ratios.push_back(seconds / ask(*wide->process, wide->steps));
   }
   return spread_of(ratios).median > 1 ? std::move(wide) : std::move(narrow);
+}
+
+std::vector<std::optional<Peer>> start_peers(const StepSetup& setup, int threads, const std::string& python,
+                                             const Remark& say) {
+  std::vector<std::optional<Peer>> peers;
+  peers.push_back(start_torch(setup, threads, python, nullptr, say));
+  if (peers.front()) peers.push_back(start_best_torch(setup, threads, python, say));
+  return peers;
 }
 
 void run_rounds(std::vector<Peer>& peers, PeerProcess& peak, const StepSetup& setup, int rounds,
@@ -141,8 +150,9 @@ std::vector<StepRow> measure_step(const StepSetup& setup, int threads, const Ste
   std::vector<Peer> peers;
   peers.push_back(start_hocket(setup, threads));
   if (options.peers) {
-    if (std::optional<Peer> torch = start_best_torch(setup, threads, options.python, say)) {
-      say("torch chose " + torch->settings);
+    for (std::optional<Peer>& torch : start_peers(setup, threads, options.python, say)) {
+      if (!torch) continue;
+      say(fmt::format("{} runs with {}", torch->name, torch->settings));
       peers.push_back(std::move(*torch));
     }
   }

@@ -15,13 +15,9 @@ std::string rate_text(const Spread& rate) {
   return fmt::format("{:>9} ({} - {})", whole(rate.median), whole(rate.p10), whole(rate.p90));
 }
 
-std::string line(const StepRow& ours, const StepRow* theirs, const std::string& threads,
-                 const std::string& ratio) {
-  return fmt::format("{:<10}{:<11}{:<9}{:<30}{:<30}{:<22}{:>4.0f} % {}\n", ours.model, ours.unit, threads,
-                     rate_text(ours.items_per_second),
-                     theirs == nullptr ? "-" : rate_text(theirs->items_per_second), ratio,
-                     100 * ours.share_of_peak,
-                     theirs == nullptr ? "" : fmt::format("{:>4.0f} %", 100 * theirs->share_of_peak));
+std::string line(const StepRow& row, const std::string& threads, const std::string& ratio) {
+  return fmt::format("{:<10}{:<11}{:<9}{:<12}{:<30}{:<22}{:>6.0f} %\n", row.model, row.unit, threads,
+                     row.peer, rate_text(row.items_per_second), ratio, 100 * row.share_of_peak);
 }
 
 std::string ratio_text(const StepRow& ours, const StepRow& theirs) {
@@ -29,7 +25,7 @@ std::string ratio_text(const StepRow& ours, const StepRow& theirs) {
   return fmt::format("{:.2f} ({:.2f} - {:.2f})", ratio.median, ratio.p10, ratio.p90);
 }
 
-// The row of the peer for a model with the most items per second; null when there is none.
+// Of the rows of one peer for one model, the one with the most items per second; null when there is none.
 const StepRow* best_row(std::span<const StepRow> rows, std::string_view model, std::string_view peer) {
   const StepRow* best = nullptr;
   for (const StepRow& row : rows) {
@@ -39,24 +35,29 @@ const StepRow* best_row(std::span<const StepRow> rows, std::string_view model, s
   return best;
 }
 
-const StepRow* row_beside(std::span<const StepRow> rows, const StepRow& ours, std::string_view peer) {
+const StepRow& row_beside(std::span<const StepRow> rows, const StepRow& theirs) {
   const auto at = std::find_if(rows.begin(), rows.end(), [&](const StepRow& row) {
-    return row.model == ours.model && row.threads == ours.threads && row.peer == peer;
+    return row.model == theirs.model && row.threads == theirs.threads && row.peer == "hocket";
   });
-  return at == rows.end() ? nullptr : &*at;
+  HOCKET_CHECK(at != rows.end(), "a peer's row without ours");
+  return *at;
 }
 
 // Each side with the number of threads that suits it; nothing where only one number was measured.
-std::string best_line(std::span<const StepRow> rows, std::string_view model) {
+std::string best_lines(std::span<const StepRow> rows, std::string_view model) {
   const auto count = std::count_if(rows.begin(), rows.end(), [&](const StepRow& row) {
     return row.model == model && row.peer == "hocket";
   });
+  if (count < 2) return "";
   const StepRow* ours = best_row(rows, model, "hocket");
-  const StepRow* theirs = best_row(rows, model, "torch");
-  if (count < 2 || theirs == nullptr) return "";
-  const std::string threads = fmt::format("best {}:{}", ours->threads, theirs->threads);
-  const double ratio = ours->items_per_second.median / theirs->items_per_second.median;
-  return line(*ours, theirs, threads, fmt::format("{:.2f}", ratio));
+  std::string text = line(*ours, fmt::format("best: {}", ours->threads), "");
+  for (const std::string_view peer : {"torch", "torch-best"}) {
+    const StepRow* theirs = best_row(rows, model, peer);
+    if (theirs == nullptr) continue;
+    const double ratio = ours->items_per_second.median / theirs->items_per_second.median;
+    text += line(*theirs, fmt::format("best: {}", theirs->threads), fmt::format("{:.2f}", ratio));
+  }
+  return text;
 }
 
 }  // namespace
@@ -81,19 +82,14 @@ std::string rows_as_json(std::span<const StepRow> rows) {
 }
 
 std::string rows_as_table(std::span<const StepRow> rows) {
-  std::string text =
-      fmt::format("{:<10}{:<11}{:<9}{:<30}{:<30}{:<22}{}\n", "model", "unit", "threads", "hocket (p10 - p90)",
-                  "torch (p10 - p90)", "ratio (p10 - p90)", "share of peak");
+  std::string text = fmt::format("{:<10}{:<11}{:<9}{:<12}{:<30}{:<22}{}\n", "model", "unit", "threads",
+                                 "peer", "items/s (p10 - p90)", "ours / theirs", "of peak");
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const StepRow& row = rows[i];
-    if (row.peer != "hocket") continue;
-    const StepRow* theirs = row_beside(rows, row, "torch");
-    text +=
-        line(row, theirs, std::to_string(row.threads), theirs == nullptr ? "-" : ratio_text(row, *theirs));
-    const bool ends_model = std::none_of(
-        rows.begin() + static_cast<std::ptrdiff_t>(i) + 1, rows.end(),
-        [&](const StepRow& later) { return later.peer == "hocket" && later.model == row.model; });
-    if (ends_model) text += best_line(rows, row.model);
+    const std::string ratio = row.peer == "hocket" ? "" : ratio_text(row_beside(rows, row), row);
+    text += line(row, std::to_string(row.threads), ratio);
+    const bool ends_model = i + 1 == rows.size() || rows[i + 1].model != row.model;
+    if (ends_model) text += best_lines(rows, row.model);
   }
   return text;
 }

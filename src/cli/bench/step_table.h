@@ -10,7 +10,8 @@ namespace hocket {
 // The rows as `--json` prints them: one object each, with the raw samples.
 std::string rows_as_json(std::span<const StepRow> rows);
 
-// The rows for people: a line per model and number of threads, and the best number of threads of each side.
+// The rows for people: a line each, in the order given, with how much faster we are; after each model the
+// best number of threads of each side. Every peer's row needs one of ours beside it.
 std::string rows_as_table(std::span<const StepRow> rows);
 
 }  // namespace hocket
