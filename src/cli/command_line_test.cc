@@ -75,5 +75,17 @@ TEST(Help, ListsEveryOptionUnderItsGroup) {
   EXPECT_NE(help.find("--resume [DIR]"), std::string::npos);
 }
 
+TEST(CommandLine, WhatFollowsTwoDashesBelongsToTheProgram) {
+  Command command = example();
+  command.options[0].letter = 'm';
+  command.takes_program = true;
+  const std::vector<std::string> typed{"-m",     "mlp", "--json", "--",     "program",
+                                       "--help", "-x",  "--",     "--model"};
+  const Arguments arguments = parse_arguments(command, typed);
+  EXPECT_EQ(arguments.text("model"), "mlp");
+  EXPECT_FALSE(arguments.has("help"));
+  EXPECT_EQ(arguments.words(), (std::vector<std::string>{"program", "--help", "-x", "--", "--model"}));
+}
+
 }  // namespace
 }  // namespace hocket
