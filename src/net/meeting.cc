@@ -14,6 +14,7 @@
 #include "net/job_key.h"
 #include "net/join.h"
 #include "net/monitor.h"
+#include "net/pmi.h"
 #include "net/rendezvous.h"
 #include "net/venue.h"
 
@@ -122,8 +123,13 @@ std::string coordinator_name(const Venue& venue, const std::vector<Member>& memb
 
 Arrival arrive(const Environment& environment, const MeetingOptions& options) {
   const bool plaintext = environment.plaintext || options.plaintext;
+  Exchange exchange = options.exchange;
+  if (!exchange && environment.pmi_fd) {
+    exchange = pmi_exchange(*environment.pmi_fd, environment.rank, environment.world_size, options.timeout);
+  }
   Venue venue =
-      find_venue(environment, {options.timeout, options.heartbeat, plaintext, options.exchange, options.log});
+      find_venue(environment, {options.timeout, options.heartbeat, plaintext, exchange, options.log});
+  exchange = {};  // Ends a session of PMI.
   JoinRequest request{environment.rank, environment.world_size, plaintext, after(options.timeout)};
   MeetingPlace place;
   FramedStream coordinator = reach(venue, environment, request, place);
