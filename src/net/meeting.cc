@@ -60,6 +60,28 @@ struct Arrival {
   std::unique_ptr<CoordinatorServer> server;
 };
 
+// Under mpirun: MPI is there before the meeting and until after it.
+class MpiMembership final : public Membership {
+ public:
+  MpiMembership(std::unique_ptr<MpiPlugin> mpi, const Environment& environment, MeetingOptions options)
+      : mpi_(std::move(mpi)) {
+    options.exchange = [this](std::span<const std::byte> mine) { return mpi_->exchange(mine); };
+    joined_ = join_job(environment, options);
+  }
+  ~MpiMembership() override {
+    if (joined_->health().failed()) mpi_->abandon();
+  }
+
+  const Job& job() const override { return joined_->job(); }
+  Health& health() override { return joined_->health(); }
+  Connector& connector() override { return joined_->connector(); }
+  MpiPlugin* mpi() override { return mpi_.get(); }
+
+ private:
+  std::unique_ptr<MpiPlugin> mpi_;
+  std::unique_ptr<Membership> joined_;
+};
+
 class JoinedMembership final : public Membership {
  public:
   JoinedMembership(Arrival arrival, const MeetingOptions& options)
@@ -169,6 +191,10 @@ std::unique_ptr<Membership> join_job(const MeetingOptions& options) {
   scrub("HOCKET_JOB_KEY");
   if (environment.source != Environment::Source::alone && environment.rank == 0)
     options.log(describe(environment));
+  if (environment.source == Environment::Source::mpi && !options.exchange) {
+    if (auto mpi = find_mpi(environment.rank, environment.world_size))
+      return std::make_unique<MpiMembership>(std::move(mpi), environment, options);
+  }
   return join_job(environment, options);
 }
 

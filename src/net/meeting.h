@@ -10,6 +10,7 @@
 #include "net/job.h"
 #include "net/liveness.h"
 #include "net/log.h"
+#include "net/mpi_plugin.h"
 #include "net/stream.h"
 #include "net/tcp_connector.h"
 
@@ -33,14 +34,16 @@ class Membership {
 
   virtual const Job& job() const = 0;
   virtual Health& health() = 0;
-  virtual Connector& connector() = 0;  // TCP; of a job of one rank, one that connects nobody.
+  virtual Connector& connector() = 0;           // TCP; of a job of one rank, one that connects nobody.
+  virtual MpiPlugin* mpi() { return nullptr; }  // Where mpirun started the ranks and Hocket has its library.
 };
 
 // Meets the other ranks of the job. Throws ConfigError when the environment does not say how, and NetError,
 // which names who is missing, when the ranks do not come together.
 std::unique_ptr<Membership> join_job(const Environment& environment, const MeetingOptions& options = {});
 
-// The same for how this process was started; a job key in the environment is scrubbed from it.
+// The same for how this process was started; a job key in the environment is scrubbed from it. Under mpirun
+// MPI is started first, if Hocket's library for it is there, and the ranks meet by it.
 std::unique_ptr<Membership> join_job(const MeetingOptions& options = {});
 
 }  // namespace hocket

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <limits>
@@ -147,18 +148,21 @@ const MpiTable& load_mpi_library(std::span<const std::filesystem::path> paths) {
   throw ConfigError("Hocket's MPI library is not there: looked for {}", looked);
 }
 
-std::unique_ptr<MpiPlugin> start_mpi(Rank rank, int world_size) {
+std::unique_ptr<MpiPlugin> find_mpi(Rank rank, int world_size) {
   const char* variable = std::getenv("HOCKET_MPI_LIBRARY");
   const auto paths =
       mpi_library_paths(std::filesystem::read_symlink("/proc/self/exe"),
                         variable != nullptr ? std::optional<std::string>(variable) : std::nullopt);
-  auto plugin = std::make_unique<MpiPlugin>(load_mpi_library(paths));
-  if (plugin->size() == world_size && plugin->rank() == rank) return plugin;
-  plugin->abandon();
+  const bool is_there =
+      std::any_of(paths.begin(), paths.end(), [](const auto& path) { return std::filesystem::exists(path); });
+  if (!is_there && variable == nullptr) return nullptr;
+  auto mpi = std::make_unique<MpiPlugin>(load_mpi_library(paths));
+  if (mpi->size() == world_size && mpi->rank() == rank) return mpi;
+  mpi->abandon();
   throw ConfigError(
-      "the environment says rank {} of {}, but MPI ({}) says rank {} of {}: was this process "
-      "started by the mpirun of another MPI?",
-      rank, world_size, plugin->library(), plugin->rank(), plugin->size());
+      "the environment says rank {} of {}, but MPI ({}) says rank {} of {}: was this process started by the "
+      "mpirun of another MPI?",
+      rank, world_size, mpi->library(), mpi->rank(), mpi->size());
 }
 
 }  // namespace hocket

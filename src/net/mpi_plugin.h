@@ -75,7 +75,7 @@ std::vector<std::filesystem::path> mpi_library_paths(const std::filesystem::path
 const MpiTable& load_mpi_library(std::span<const std::filesystem::path> paths);
 
 // Loads the library from where it belongs and starts MPI, which must see `world_size` ranks and call this one
-// `rank`. Throws ConfigError.
-std::unique_ptr<MpiPlugin> start_mpi(Rank rank, int world_size);
+// `rank`; nullptr where there is none. Throws ConfigError.
+std::unique_ptr<MpiPlugin> find_mpi(Rank rank, int world_size);
 
 }  // namespace hocket

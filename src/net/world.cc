@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "net/mpi_transport.h"
 #include "net/stream_transport.h"
 
 namespace hocket {
@@ -44,6 +45,14 @@ World::World(std::unique_ptr<Membership> membership, WorldOptions options)
     throw ConfigError("the transport shm is for ranks of one host, and {} of {} are on this one",
                       ranks_on_this_host(), job().size());
   }
+  if (options_.transport == TransportKind::mpi && membership_->mpi() == nullptr) {
+    throw ConfigError(
+        "the transport mpi is for ranks that mpirun started, and needs libhocket_mpi.so beside "
+        "the program or installed");
+  }
+  if (options_.transport == TransportKind::mpi && options_.emulation != nullptr) {
+    throw ConfigError("links are not emulated over the transport mpi: use shm or tcp");
+  }
   connector_ = std::make_unique<JobConnector>(job(), health(), membership_->connector());
 }
 
@@ -63,6 +72,10 @@ std::unique_ptr<Transport> World::open(unsigned channel) {
   options.deadline = options_.deadline;
   options.crowded = ranks_on_this_host() > usable_cores();
   options.emulation = options_.emulation;
+  if (options_.transport == TransportKind::mpi) {
+    return std::make_unique<MpiTransport>(*membership_->mpi(), channel, std::move(members), health(),
+                                          options);
+  }
   // Between hosts the ranks of one host still talk by shared memory, unless everything is on one host and TCP
   // was asked for.
   const bool tcp_alone = options_.transport == TransportKind::tcp && ranks_on_this_host() == job().size();

@@ -1,22 +1,16 @@
-// Under mpirun: every way of every collective over MPI against the serial result, in the whole world and in
-// its halves, and what ranks that call different things hear.
-#include <cstdlib>
+// Under mpirun: every way of every collective against the serial result, in the whole world and in its
+// halves, or what ranks that call different things hear.
+//   mpi_smoke collectives|disagree TRANSPORT
 #include <iostream>
 
 #include "base/error.h"
 #include "collective/group.h"
 #include "collective/group_cases.h"
 #include "net/mpi_plugin.h"
-#include "net/mpi_transport.h"
+#include "net/world.h"
 
 namespace hocket {
 namespace {
-
-int number_in(const char* variable) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr) throw ConfigError("{} is not set: this program is started by mpirun", variable);
-  return std::atoi(text);
-}
 
 void exchange_words(MpiPlugin& mpi) {
   const std::string mine(static_cast<std::size_t>(mpi.rank()) * 1000, static_cast<char>('a' + mpi.rank()));
@@ -52,24 +46,25 @@ void disagree(Group& world) {
   world.all_reduce(std::span(data).first(count), Reduction::sum, Algorithm::ring);
 }
 
-int run(const std::string& what) {
-  const auto mpi = start_mpi(number_in("OMPI_COMM_WORLD_RANK"), number_in("OMPI_COMM_WORLD_SIZE"));
-  exchange_words(*mpi);
-  Health health;
-  TransportOptions options;
-  options.crowded = true;
+void run(const std::string& what, TransportKind transport) {
+  WorldOptions options;
+  options.transport = transport;
   options.deadline = Seconds(30);
-  Group world(mpi_transport(*mpi, health, options), options_for_cases(mpi->size()));
+  auto membership = join_job();
+  if (membership->mpi() == nullptr) throw ConfigError("this program is started by mpirun");
+  MpiPlugin& mpi = *membership->mpi();
+  exchange_words(mpi);
+  World world(std::move(membership), options);
+  Group group(world.open(), options_for_cases(mpi.size()));
   if (what == "disagree") {
-    disagree(world);
+    disagree(group);
   } else {
-    run_everything(world);
+    run_everything(group);
   }
-  if (world.rank() == 0) {
-    std::cout << "all collectives are right over " << mpi->library() << " with " << world.size()
-              << " ranks\n";
+  if (group.rank() == 0) {
+    std::cout << "all collectives are right over " << group.transport().name() << " with " << mpi.library()
+              << " and " << group.size() << " ranks\n";
   }
-  return 0;
 }
 
 }  // namespace
@@ -77,7 +72,9 @@ int run(const std::string& what) {
 
 int main(int argc, char** argv) {
   try {
-    return hocket::run(argc > 1 ? argv[1] : "collectives");
+    if (argc != 3) return 2;
+    hocket::run(argv[1], *hocket::find_transport_kind(argv[2]));
+    return 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << std::endl;
     return 1;
