@@ -7,6 +7,12 @@
 
 namespace hocket {
 
+namespace {
+
+constexpr int kMostRanks = 1 << 16;  // That a coordinator believes in which was not told how many there are.
+
+}  // namespace
+
 std::string describe(Rank rank, const Member& member) {
   return fmt::format("rank {} (pid {} on {})", rank, member.pid, member.host);
 }
@@ -49,6 +55,10 @@ void Coordinator::on_message(Connection from, Rank rank, const ControlMessage& m
 }
 
 void Coordinator::join(Connection from, Rank rank, const Join& join, TimePoint now) {
+  if (options_.world_size == 0 && join.world_size > 0 && join.world_size <= kMostRanks) {
+    options_.world_size = join.world_size;
+    seats_.resize(static_cast<std::size_t>(join.world_size));
+  }
   if (!is_in_world(rank)) {
     outbox_.send(from,
                  Rejected{fmt::format("rank {} is not in a job of {} ranks", rank, options_.world_size)});

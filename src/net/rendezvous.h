@@ -15,7 +15,7 @@
 namespace hocket {
 
 struct CoordinatorOptions {
-  int world_size = 1;
+  int world_size = 1;          // 0: as the first rank that joins says.
   Seconds join_timeout{60.0};  // From the first rank that joins to the last.
   HeartbeatTiming heartbeat{};
   // How long the end of a connection waits for on_exit() to say how the process ended.

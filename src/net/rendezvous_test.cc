@@ -268,5 +268,14 @@ TEST(Coordinator, AllSurvivorsHearTheSameWhateverTheOrder) {
   }
 }
 
+TEST(Coordinator, WithoutASizeOfItsOwnItBelievesTheFirstRank) {
+  World world(0);
+  world.heard.resize(2);
+  world.join(1, 2);
+  EXPECT_FALSE(world.coordinator.all_joined());
+  world.join(0, 2);
+  EXPECT_TRUE(world.coordinator.all_joined());
+}
+
 }  // namespace
 }  // namespace hocket
