@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/doctor/job_findings.h"
 #include "cli/exit_code.h"
 #include "cli/machine.h"
 #include "cli/terminal.h"
@@ -15,16 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-enum class Verdict { good, note, bad };
-
-// What was looked at, and what was found. `figures` are the same as numbers.
-struct Finding {
-  std::string what;
-  Verdict verdict = Verdict::good;
-  std::string text;
-  Json figures;
-};
 
 std::string_view name_of(Verdict verdict) {
   return verdict == Verdict::good ? "ok" : verdict == Verdict::note ? "note" : "bad";
@@ -126,18 +117,22 @@ fs::path existing_folder(fs::path folder) {
   return folder.empty() ? "." : folder;
 }
 
-int run_doctor(const Arguments& arguments) {
+std::vector<Finding> look_at_machine(const fs::path& out) {
   const Machine machine = inspect_machine();
-  const Finding findings[] = {
+  return {
       look_at_processor(machine),
       look_at_bf16(),
       look_at_cores(machine),
       look_at_memory(machine),
       look_at_speed(machine.cores),
-      look_at_disk(existing_folder(arguments.text("out", "runs"))),
+      look_at_disk(existing_folder(out)),
       look_at_data(),
       look_at_clock(machine),
   };
+}
+
+// Prints the findings; whether none of them is bad.
+bool print_findings(const std::vector<Finding>& findings, bool as_json) {
   Json json;
   std::string text;
   bool is_fit = true;
@@ -148,8 +143,19 @@ int run_doctor(const Arguments& arguments) {
     entry["verdict"] = name_of(finding.verdict);
     entry["text"] = finding.text;
   }
-  write_output(arguments.has("json") ? json.dump(2) + '\n' : text);
-  return is_fit ? kDone : kFailed;
+  write_output(as_json ? json.dump(2) + '\n' : text);
+  return is_fit;
+}
+
+int run_doctor(const Arguments& arguments) {
+  if (detect_environment(process_variables()).source == Environment::Source::alone) {
+    return print_findings(look_at_machine(arguments.text("out", "runs")), arguments.has("json")) ? kDone
+                                                                                                 : kFailed;
+  }
+  World world(join_job(), {});
+  const std::vector<Finding> findings = look_at_job(world);
+  if (world.job().rank != 0) return kDone;
+  return print_findings(findings, arguments.has("json")) ? kDone : kFailed;
 }
 
 }  // namespace
@@ -157,12 +163,12 @@ int run_doctor(const Arguments& arguments) {
 Command doctor_command() {
   Command command;
   command.name = "doctor";
-  command.summary = "check this machine: processor, memory, disk, data, clock, and how fast it is";
+  command.summary = "check this machine, or the job that it is started in: links of all pairs, clocks, cores";
   command.usages = {"[--out DIR] [--json]"};
   command.options = {{"out", "DIR", "where runs will be written (runs)"},
                      {"json", "", "print the result as JSON"},
                      {"help", "", "show this"}};
-  command.examples = {"hocket doctor"};
+  command.examples = {"hocket doctor", "hocket launch --hosts a:2,b:2 -- hocket doctor"};
   command.run = run_doctor;
   return command;
 }
