@@ -10,14 +10,14 @@
 namespace hocket {
 namespace {
 
-std::string describe(const Range& range, std::string_view kind) {
+std::string describe(const Bounds& range, std::string_view kind) {
   if (range.without_low) return fmt::format("a {} above {}", kind, range.low);
   if (range.high == std::numeric_limits<double>::infinity())
     return fmt::format("a {} from {} on", kind, range.low);
   return fmt::format("a {} from {} to {}", kind, range.low, range.high);
 }
 
-bool contains(const Range& range, double value) {
+bool contains(const Bounds& range, double value) {
   return value <= range.high && (range.without_low ? value > range.low : value >= range.low);
 }
 

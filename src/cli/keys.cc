@@ -15,10 +15,10 @@ const std::string kStep = "each step";
 const std::string kMeasure = "measuring";
 const std::string kRun = "the run";
 
-const Range kAnyCount{0};
-const Range kCount{1};
-const Range kShare{0, 1};
-const Range kPositive{0, std::numeric_limits<double>::infinity(), true};
+const Bounds kAnyCount{0};
+const Bounds kCount{1};
+const Bounds kShare{0, 1};
+const Bounds kPositive{0, std::numeric_limits<double>::infinity(), true};
 
 std::vector<Key> input_keys() {
   return {
@@ -34,15 +34,15 @@ std::vector<Key> input_keys() {
        {},
        "the data's own test part"},
       {"train.validation", "SHARE", kInput, "hold out this share of the training data and test on it",
-       FIELD(validation), Range{0, 0.9}},
+       FIELD(validation), Bounds{0, 0.9}},
       {"train.folds", "K", kInput, "cross-validate: train K times, each time testing on another K-th",
-       FIELD(folds), Range{0, 1000}},
+       FIELD(folds), Bounds{0, 1000}},
       {"train.fold",
        "I",
        kInput,
        "with --folds: the I-th alone",
        FIELD(fold),
-       Range{1, 1000},
+       Bounds{1, 1000},
        {},
        "all of them, one after the other"},
       {"train.augment",
@@ -84,7 +84,7 @@ std::vector<Key> step_keys() {
   return {
       {"train.batch", "N", kStep, "samples a step", FIELD(batch), kCount, {}, "128, or 16 for text"},
       {"train.microbatches", "N", kStep, "parts of a batch, computed one after the other to save memory",
-       FIELD(micro_batches), Range{1, 4096}},
+       FIELD(micro_batches), Bounds{1, 4096}},
       {"train.optimizer",
        "RULE",
        kStep,
@@ -114,11 +114,12 @@ std::vector<Key> step_keys() {
        FIELD(lr_base_batch), kCount},
       {"train.warmup", "STEPS", kStep, "steps over which the learning rate rises at the start", FIELD(warmup),
        kAnyCount},
-      {"train.momentum", "M", kStep, "of momentum and nesterov", FIELD(optimizer.momentum), Range{0, 0.9999}},
+      {"train.momentum", "M", kStep, "of momentum and nesterov", FIELD(optimizer.momentum),
+       Bounds{0, 0.9999}},
       {"train.weight_decay", "D", kStep, "L2 penalty on weights, not on biases and norms",
-       FIELD(optimizer.weight_decay), Range{0, 1e6}},
+       FIELD(optimizer.weight_decay), Bounds{0, 1e6}},
       {"train.clip", "NORM", kStep, "largest norm of the whole gradient; 0 leaves it as it is",
-       FIELD(optimizer.clip), Range{0}},
+       FIELD(optimizer.clip), Bounds{0}},
       {"train.dtype",
        "TYPE",
        kStep,
@@ -160,7 +161,7 @@ std::vector<Key> run_keys() {
        kRun,
        "threads of the kernels",
        FIELD(threads),
-       Range{1, 1024},
+       Bounds{1, 1024},
        {},
        "the cores there are"},
       {"train.checkpoint_every",
@@ -172,7 +173,7 @@ std::vector<Key> run_keys() {
        {},
        "at the end"},
       {"train.keep", "N", kRun, "how many checkpoints are kept, the newest ones", FIELD(keep_checkpoints),
-       Range{2, 1e6}},
+       Bounds{2, 1e6}},
       {"train.out", "DIR", kRun, "the run folder", FIELD(out), {}, {}, "runs/<time>-<model>-<sync>"},
   };
 }

@@ -16,7 +16,7 @@ namespace hocket {
 using KeyField = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*>;
 
 // The numbers a key accepts, both ends included.
-struct Range {
+struct Bounds {
   double low = 0;
   double high = std::numeric_limits<double>::infinity();
   bool without_low = false;  // Only above `low`.
@@ -30,7 +30,7 @@ struct Key {
   std::string group;        // The heading it stands under in the help.
   std::string help;
   KeyField (*field)(TrainOptions& options) = nullptr;
-  Range range{};
+  Bounds range{};
   std::vector<std::string_view> choices{};  // The only words accepted; empty: any.
   std::string automatic{};  // What zero or nothing stands for; then the value may also be given as "auto".
 

@@ -29,7 +29,8 @@ struct Rounds {
   int across;
 };
 
-Schedule two_level(const Ring& inner, const Blocks& chunks, const Ring& outer, bool is_owner, Rounds rounds) {
+Schedule two_level(const PlaceInRing& inner, const Blocks& chunks, const PlaceInRing& outer, bool is_owner,
+                   Rounds rounds) {
   const Range own = chunks[inner.me];
   const Schedule scatter = ring_reduce_scatter(inner, chunks);
   const Schedule across =
@@ -62,7 +63,7 @@ class Groups {
   int largest() const { return largest_; }
 
   // The ring of the group of `me`.
-  Ring inner(Rank me) const {
+  PlaceInRing inner(Rank me) const {
     const int group = of(me);
     const int size = sizes_[static_cast<std::size_t>(group)];
     const int place = place_in_group(me);
@@ -70,7 +71,7 @@ class Groups {
   }
 
   // The ring of those that have the place of `me` in their groups, which must be below smallest().
-  Ring outer(Rank me) const {
+  PlaceInRing outer(Rank me) const {
     const int group = of(me);
     const int place = place_in_group(me);
     int index = 0;
@@ -111,9 +112,9 @@ class Groups {
 Schedule hierarchical_all_reduce(const Call& call, Rank me) {
   if (call.group_of.empty()) return ring_all_reduce(call, me);
   const Groups groups(call.group_of);
-  const Ring inner = groups.inner(me);
+  const PlaceInRing inner = groups.inner(me);
   const bool is_owner = inner.me < groups.smallest();
-  const Ring outer = is_owner ? groups.outer(me) : Ring{};
+  const PlaceInRing outer = is_owner ? groups.outer(me) : PlaceInRing{};
   return two_level(inner, chunks_of(call.count, inner.size, groups.smallest()), outer, is_owner,
                    {groups.largest() - 1, 2 * (groups.count() - 1)});
 }
@@ -127,8 +128,8 @@ Schedule ring_2d_all_reduce(const Call& call, Rank me) {
   const int row = me / columns;
   const int column = me % columns;
   const auto rank = [&](int r, int c) { return wrap(r, rows) * columns + wrap(c, columns); };
-  const Ring inner = {columns, column, rank(row, column - 1), rank(row, column + 1)};
-  const Ring outer = {rows, row, rank(row - 1, column), rank(row + 1, column)};
+  const PlaceInRing inner = {columns, column, rank(row, column - 1), rank(row, column + 1)};
+  const PlaceInRing outer = {rows, row, rank(row - 1, column), rank(row + 1, column)};
   return two_level(inner, Blocks(call.count, columns), outer, true, {columns - 1, 2 * (rows - 1)});
 }
 

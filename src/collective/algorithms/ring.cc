@@ -1,5 +1,5 @@
-// Ring (Patarasuk and Yuan, 2009; Gibiansky, 2017): the data is cut into one chunk per rank; in each round
-// every rank sends a chunk to the next and receives another from the one before.
+// PlaceInRing (Patarasuk and Yuan, 2009; Gibiansky, 2017): the data is cut into one chunk per rank; in each
+// round every rank sends a chunk to the next and receives another from the one before.
 //
 // reduce_scatter: P-1 rounds, the partial sum of chunk r sets out at rank r+1 and ends, complete, at rank r;
 // rank r sends N - s(r). all_gather: P-1 rounds, the chunks go round; rank r sends N - s(r+1). all_reduce:
@@ -13,7 +13,7 @@
 namespace hocket {
 namespace {
 
-Ring whole_world(int world, Rank me) { return {world, me, wrap(me - 1, world), wrap(me + 1, world)}; }
+PlaceInRing whole_world(int world, Rank me) { return {world, me, wrap(me - 1, world), wrap(me + 1, world)}; }
 
 // Part `index` of `range` cut into `parts`.
 Range segment(Range range, int parts, int index) {
@@ -23,21 +23,21 @@ Range segment(Range range, int parts, int index) {
 
 }  // namespace
 
-Schedule ring_reduce_scatter(const Ring& ring, const Blocks& chunks) {
+Schedule ring_reduce_scatter(const PlaceInRing& ring, const Blocks& chunks) {
   return {ring.size - 1, [ring, chunks](int index, Round& round) {
             add(round, send(ring.next, chunks[ring.me - index - 1]));
             add(round, recv_reduce(ring.prev, chunks[ring.me - index - 2]));
           }};
 }
 
-Schedule ring_all_gather(const Ring& ring, const Blocks& chunks) {
+Schedule ring_all_gather(const PlaceInRing& ring, const Blocks& chunks) {
   return {ring.size - 1, [ring, chunks](int index, Round& round) {
             add(round, send(ring.next, chunks[ring.me - index]));
             add(round, recv(ring.prev, chunks[ring.me - index - 1]));
           }};
 }
 
-Schedule ring_all_reduce(const Ring& ring, const Blocks& chunks) {
+Schedule ring_all_reduce(const PlaceInRing& ring, const Blocks& chunks) {
   const int half = ring.size - 1;
   return {2 * half, [ring, chunks, half](int index, Round& round) {
             if (index < half) {
@@ -63,7 +63,7 @@ Schedule ring_all_reduce(const Call& call, Rank me) {
 }
 
 Schedule segmented_ring_all_reduce(const Call& call, Rank me) {
-  const Ring ring = whole_world(call.world, me);
+  const PlaceInRing ring = whole_world(call.world, me);
   const Blocks chunks(call.count, call.world);
   const int segments = segments_of(chunks[0].size, call.segment);
   const int half = ring.size - 1;

@@ -5,8 +5,8 @@
 
 namespace hocket {
 
-// A rank's place in a ring of some of the ranks.
-struct Ring {
+// Where a rank stands in a ring of some of the ranks.
+struct PlaceInRing {
   int size = 1;
   int me = 0;  // Counted in the ring.
   Rank prev = 0;
@@ -14,8 +14,8 @@ struct Ring {
 };
 
 // Chunk i of `chunks`, which has ring.size of them, belongs to the i-th rank of the ring.
-Schedule ring_reduce_scatter(const Ring& ring, const Blocks& chunks);
-Schedule ring_all_gather(const Ring& ring, const Blocks& chunks);
-Schedule ring_all_reduce(const Ring& ring, const Blocks& chunks);
+Schedule ring_reduce_scatter(const PlaceInRing& ring, const Blocks& chunks);
+Schedule ring_all_gather(const PlaceInRing& ring, const Blocks& chunks);
+Schedule ring_all_reduce(const PlaceInRing& ring, const Blocks& chunks);
 
 }  // namespace hocket
