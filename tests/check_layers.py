@@ -19,7 +19,8 @@ ORDER = [
     ["cli", "bindings"],
 ]
 RANK = {folder: rank for rank, cell in enumerate(ORDER) for folder in cell}
-OWNED = {"hwy": "tensor", "dnnl.h": "tensor", "dnnl.hpp": "tensor"}  # Libraries, by how their headers begin.
+# Libraries, by how their headers begin.
+OWNED = {"hwy": "tensor", "dnnl.h": "tensor", "dnnl.hpp": "tensor", "mpi.h": "bindings"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 
 

@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(modernize-use-using): this is C. */
+
 #define HOCKET_API __attribute__((visibility("default")))
 
 typedef enum {
@@ -151,6 +153,8 @@ HOCKET_API hocket_result hocket_start_all_gather(const void* send, void* recv, s
                                                  hocket_comm* comm, hocket_handle* handle);
 HOCKET_API hocket_result hocket_test(hocket_comm* comm, hocket_handle handle, int* is_done);
 HOCKET_API hocket_result hocket_wait(hocket_comm* comm, hocket_handle handle);
+
+/* NOLINTEND(modernize-use-using) */
 
 #ifdef __cplusplus
 }

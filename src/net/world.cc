@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -64,8 +65,8 @@ int World::ranks_on_this_host() const {
 }
 
 std::unique_ptr<Transport> World::open(unsigned channel) {
-  std::vector<Rank> members;
-  for (Rank rank = 0; rank < job().size(); ++rank) members.push_back(rank);
+  std::vector<Rank> members(job().members.size());
+  std::iota(members.begin(), members.end(), 0);
   TransportOptions options;
   options.name = name_of(options_.transport);
   options.job = job().id;
