@@ -8,6 +8,7 @@
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
+#include "net/environment.h"
 #include "tensor/kernels/isa.h"
 
 namespace hocket {
@@ -104,7 +105,15 @@ void print(const std::string& json, const std::string& text, const Arguments& ar
   write_output(json);
 }
 
+// Several ranks that each train the whole model alone are not what anybody meant.
+void require_one_worker() {
+  const Environment environment = detect_environment(process_variables());
+  if (environment.world_size == 1) return;
+  throw ConfigError("train: this is {}, and training uses one worker so far", describe(environment));
+}
+
 int run_train(const Arguments& arguments) {
+  require_one_worker();
   const Request request = read_request(arguments);
   const TrainOptions options = request.settings.train_options();
   Progress progress(standard_error_terminal(), arguments.has("quiet"));

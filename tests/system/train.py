@@ -2,9 +2,10 @@
 """A run leaves its folder, says what it came to, and repeats bit for bit."""
 
 import json
+import os
 import pathlib
 
-from support.program import SMALL, output, train
+from support.program import SMALL, output, refusal, train
 
 KEYS = """model data workers servers mesh sync zero algorithm transport dtype seed emulated steps samples wall_seconds
 train_seconds cpu_seconds compute_seconds comm_seconds wait_seconds samples_per_second test_accuracy test_loss
@@ -35,3 +36,9 @@ assert output("report", "first", "again", "--out", "both.html") == "both.html\n"
 assert "again" in pathlib.Path("both.html").read_text()
 
 assert "go on" not in output("train", *SMALL, "--quiet", "--epochs", 1)
+
+# A rank of several does not train alone, and a part of a launcher's variables is no world of one.
+ranks = {**os.environ, "RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+assert "rank 0 of 2" in refusal(2, "train", *SMALL, env=ranks)
+del ranks["WORLD_SIZE"]
+assert "WORLD_SIZE" in refusal(2, "train", *SMALL, env=ranks)
