@@ -1,6 +1,5 @@
 #include "net/health.h"
 
-#include <utility>
 
 namespace hocket {
 
@@ -9,7 +8,7 @@ Health::Failure Health::failure() const {
   return failure_;
 }
 
-void Health::report(Failure failure) {
+void Health::report(const Failure& failure) {
   {
     const std::lock_guard lock(mutex_);
     if (failed_.load(std::memory_order_relaxed)) return;
@@ -20,7 +19,7 @@ void Health::report(Failure failure) {
   if (listener_) listener_(failure);
 }
 
-Health::Failure Health::settle(Failure suspect, Seconds grace) {
+Health::Failure Health::settle(const Failure& suspect, Seconds grace) {
   {
     std::unique_lock lock(mutex_);
     const TimePoint deadline = after(grace);
@@ -28,7 +27,7 @@ Health::Failure Health::settle(Failure suspect, Seconds grace) {
       if (changed_.wait_until(lock, deadline) == std::cv_status::timeout) break;
     }
   }
-  report(std::move(suspect));
+  report(suspect);
   return failure();
 }
 
