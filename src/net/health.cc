@@ -1,6 +1,5 @@
 #include "net/health.h"
 
-
 namespace hocket {
 
 Health::Failure Health::failure() const {
