@@ -183,6 +183,10 @@ void scrub(const char* name) {
 
 std::unique_ptr<Membership> join_job(const Environment& environment, const MeetingOptions& options) {
   if (environment.source == Environment::Source::alone) return std::make_unique<Alone>();
+  if (environment.source == Environment::Source::mpi && !options.exchange) {
+    if (auto mpi = find_mpi(environment.rank, environment.world_size))
+      return std::make_unique<MpiMembership>(std::move(mpi), environment, options);
+  }
   return std::make_unique<JoinedMembership>(arrive(environment, options), options);
 }
 
@@ -191,10 +195,6 @@ std::unique_ptr<Membership> join_job(const MeetingOptions& options) {
   scrub("HOCKET_JOB_KEY");
   if (environment.source != Environment::Source::alone && environment.rank == 0)
     options.log(describe(environment));
-  if (environment.source == Environment::Source::mpi && !options.exchange) {
-    if (auto mpi = find_mpi(environment.rank, environment.world_size))
-      return std::make_unique<MpiMembership>(std::move(mpi), environment, options);
-  }
   return join_job(environment, options);
 }
 

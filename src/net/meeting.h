@@ -38,12 +38,12 @@ class Membership {
   virtual MpiPlugin* mpi() { return nullptr; }  // Where mpirun started the ranks and Hocket has its library.
 };
 
-// Meets the other ranks of the job. Throws ConfigError when the environment does not say how, and NetError,
-// which names who is missing, when the ranks do not come together.
+// Meets the other ranks of the job. Under mpirun, and without an exchange, MPI is started first if Hocket's
+// library for it is there, and the ranks meet by it. Throws ConfigError when the environment does not say
+// how, and NetError, which names who is missing, when the ranks do not come together.
 std::unique_ptr<Membership> join_job(const Environment& environment, const MeetingOptions& options = {});
 
-// The same for how this process was started; a job key in the environment is scrubbed from it. Under mpirun
-// MPI is started first, if Hocket's library for it is there, and the ranks meet by it.
+// The same for how this process was started; a job key in the environment is scrubbed from it.
 std::unique_ptr<Membership> join_job(const MeetingOptions& options = {});
 
 }  // namespace hocket

@@ -161,7 +161,7 @@ std::vector<Option> collectives_bench_options() {
       {"algorithms", "LIST", "algorithms to measure, or all; auto is what a job would take (auto)"},
       {"ranks", "LIST", "numbers of ranks (2,4,8)"},
       {"bytes", "LIST", "sizes of the vector (4,1KiB,64KiB,1MiB,16MiB)"},
-      {"transport", "LIST", "of shm,tcp,inproc (shm,tcp)"},
+      {"transport", "LIST", "of shm,tcp,inproc (shm,tcp); under mpirun one, also mpi"},
       {"dtype", "TYPE", "of the elements (f32)"},
       {"in-place", "", "buffers in shared memory where there is some (the default)"},
       {"private", "", "buffers in private memory, which must be copied"},
