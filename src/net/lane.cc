@@ -23,11 +23,13 @@ std::int64_t nanoseconds(Seconds time) { return static_cast<std::int64_t>(time.c
 
 bool is_due(std::int64_t time) { return time == 0 || now_ns() >= time; }
 
-// The part of [bytes, padding) that is left when `done` of both have been sent.
-std::span<const std::byte> rest_of(std::span<const std::byte> bytes, std::size_t done) {
-  static constexpr std::byte kZeros[kFramePadding] = {};
-  if (done < bytes.size()) return bytes.subspan(done);
-  return {kZeros, pad(bytes.size()) - done};
+constexpr std::byte kZeros[kFramePadding] = {};
+
+// Takes `piece` without the first `done` bytes of it, which `done` then no longer counts.
+std::span<const std::byte> rest_of(std::span<const std::byte> piece, std::size_t& done) {
+  const std::size_t skipped = std::min(done, piece.size());
+  done -= skipped;
+  return piece.subspan(skipped);
 }
 
 }  // namespace
@@ -62,10 +64,11 @@ bool Lane::advance_send() {
     Outgoing& out = sends_.front();
     const std::size_t total = kHeader + pad(out.bytes.size());
     while (out.done < total) {
-      const auto header = std::as_bytes(std::span(&out.header, 1));
-      const auto piece =
-          out.done < kHeader ? header.subspan(out.done) : rest_of(out.bytes, out.done - kHeader);
-      const std::size_t n = stream_->write_some(piece);
+      std::size_t done = out.done;
+      const std::span<const std::byte> pieces[] = {
+          rest_of(std::as_bytes(std::span(&out.header, 1)), done), rest_of(out.bytes, done),
+          rest_of(std::span(kZeros).first(pad(out.bytes.size()) - out.bytes.size()), done)};
+      const std::size_t n = stream_->write_pieces(pieces);
       if (n == 0) return moved;
       out.done += n;
       moved = true;

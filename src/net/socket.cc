@@ -66,6 +66,21 @@ FileDescriptor new_socket(int family, int type) {
   return socket;
 }
 
+// Pieces as the kernel wants them.
+struct Vectors {
+  iovec each[kMostPieces];
+  msghdr message = {};
+
+  template <typename Byte>
+  explicit Vectors(std::span<const std::span<Byte>> pieces) {
+    HOCKET_CHECK(pieces.size() <= kMostPieces, "{} pieces", pieces.size());
+    for (const auto& piece : pieces) {
+      each[message.msg_iovlen++] = {const_cast<std::byte*>(piece.data()), piece.size()};
+    }
+    message.msg_iov = each;
+  }
+};
+
 std::string first_line(const char* file) {
   std::ifstream in(file);
   std::string line;
@@ -186,6 +201,8 @@ void tune(int socket) {
   const int yes = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
   if (!is_within_host(socket)) return;
+  const int room = 4 << 20;
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
   for (const std::string_view name : {"reno", "cubic"}) {
     const auto size = static_cast<socklen_t>(name.size());
     if (::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), size) == 0) return;
@@ -193,18 +210,27 @@ void tune(int socket) {
 }
 
 std::size_t send_some(int socket, std::span<const std::byte> bytes) {
+  return send_pieces(socket, {&bytes, 1});
+}
+
+std::size_t receive_some(int socket, std::span<std::byte> into) {
+  return into.empty() ? 0 : receive_pieces(socket, {&into, 1});
+}
+
+std::size_t send_pieces(int socket, std::span<const std::span<const std::byte>> pieces) {
+  Vectors vectors(pieces);
   while (true) {
-    const auto moved = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const auto moved = ::sendmsg(socket, &vectors.message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (moved >= 0) return static_cast<std::size_t>(moved);
     if (errno == EAGAIN || errno == EWOULDBLOCK) return 0;
     if (errno != EINTR) throw StreamClosed(std::strerror(errno));
   }
 }
 
-std::size_t receive_some(int socket, std::span<std::byte> into) {
-  if (into.empty()) return 0;
+std::size_t receive_pieces(int socket, std::span<const std::span<std::byte>> pieces) {
+  Vectors vectors(pieces);
   while (true) {
-    const auto moved = ::recv(socket, into.data(), into.size(), MSG_DONTWAIT);
+    const auto moved = ::recvmsg(socket, &vectors.message, MSG_DONTWAIT);
     if (moved > 0) return static_cast<std::size_t>(moved);
     if (moved == 0) throw StreamClosed("peer closed the connection");
     if (errno == EAGAIN || errno == EWOULDBLOCK) return 0;

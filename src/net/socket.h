@@ -38,12 +38,17 @@ Endpoint local_endpoint(int socket);
 Endpoint remote_endpoint(int socket);
 // Whether both ends are in this network namespace: then they have one address, or loopback addresses.
 bool is_within_host(int socket);
-// For many small messages and, within a host, no pacing (which bbr would do).
+// For many small messages and, within a host, no pacing (which bbr would do) and room for what a sender has
+// ready while this end is busy.
 void tune(int socket);
 
 // What can be moved now, 0 when nothing. Throw StreamClosed.
 std::size_t send_some(int socket, std::span<const std::byte> bytes);
 std::size_t receive_some(int socket, std::span<std::byte> into);
+// The same with several pieces, one after the other, at most kMostPieces.
+inline constexpr std::size_t kMostPieces = 4;
+std::size_t send_pieces(int socket, std::span<const std::span<const std::byte>> pieces);
+std::size_t receive_pieces(int socket, std::span<const std::span<std::byte>> pieces);
 // poll(2) for one descriptor; false at the deadline.
 bool wait_for(int fd, short events, TimePoint deadline);
 int milliseconds_until(TimePoint deadline);  // For poll(2), rounded up.

@@ -24,6 +24,16 @@ class Stream {
   virtual ~Stream() = default;
 
   virtual std::size_t write_some(std::span<const std::byte> bytes) = 0;
+  // The same with several pieces, one after the other.
+  virtual std::size_t write_pieces(std::span<const std::span<const std::byte>> pieces) {
+    std::size_t written = 0;
+    for (const auto& piece : pieces) {
+      const std::size_t n = piece.empty() ? 0 : write_some(piece);
+      written += n;
+      if (n < piece.size()) break;
+    }
+    return written;
+  }
   virtual std::size_t read_some(std::span<std::byte> into) = 0;
 
   // Where can_peek(): the bytes that have arrived, where they lie until consume() gives them back.
