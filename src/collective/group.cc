@@ -14,6 +14,8 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t kMostPlans = 64;
+constexpr std::size_t kMostExchanged = std::size_t{1}
+                                       << 16;  // Received by a rank; beyond it a second round pays.
 
 bool is_plan_for(const Call& call, const Operation& operation) {
   return call.collective == operation.collective && call.algorithm == operation.algorithm &&
@@ -44,6 +46,8 @@ Algorithm Group::choose(const Operation& operation) const {
     if (const auto chosen = options_.chooser(operation.collective, bytes)) return *chosen;
   }
   if (direct_) return Algorithm::direct;
+  const std::size_t received =
+      operation.count * operation.element_bytes() * static_cast<std::size_t>(size() - 1);
   switch (operation.collective) {
     case Collective::broadcast:
     case Collective::gather:
@@ -52,6 +56,7 @@ Algorithm Group::choose(const Operation& operation) const {
     case Collective::all_gather:
     case Collective::all_to_all: return Algorithm::exchange;
     case Collective::barrier: return Algorithm::bruck;
+    case Collective::all_reduce: return received <= kMostExchanged ? Algorithm::exchange : Algorithm::sharded;
     default: return Algorithm::sharded;
   }
 }
