@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "cli/bench/bench_collectives.h"
+#include "cli/bench/bench_transport.h"
 #include "cli/bench/lists.h"
 #include "cli/bench/peer_process.h"
 #include "cli/bench/step_profile.h"
@@ -56,11 +57,13 @@ int run_step(const Arguments& arguments) {
 }
 
 int run_bench(const Arguments& arguments) {
-  if (arguments.words().empty()) throw ConfigError("bench: measure what? There is: collectives, step");
+  if (arguments.words().empty())
+    throw ConfigError("bench: measure what? There is: collectives, step, transport");
   const std::string& what = arguments.words().front();
   if (what == "step") return run_step(arguments);
   if (what == "collectives") return run_collectives_bench(arguments);
-  throw ConfigError("bench: cannot measure {}; there is: collectives, step", what);
+  if (what == "transport") return run_transport_bench(arguments);
+  throw ConfigError("bench: cannot measure {}; there is: collectives, step, transport", what);
 }
 
 std::vector<Option> step_options() {
@@ -79,10 +82,10 @@ std::vector<Option> step_options() {
 Command bench_command() {
   Command command;
   command.name = "bench";
-  command.summary = "measure collectives or training steps, beside the peers' with --peers";
-  command.usages = {"collectives [options]", "step [options]"};
+  command.summary = "measure collectives, training steps or transports, beside the peers' with --peers";
+  command.usages = {"collectives [options]", "step [options]", "transport [options]"};
   command.options = {
-      {"seconds", "S", "how long to measure each row (1; step: 7)"},
+      {"seconds", "S", "how long to measure each row (1; step: 7; transport: 0.3)"},
       {"rounds", "N", "in so many rounds, the peers by turns (5; step: 7)"},
       {"peers", "", "measure Gloo and Open MPI, or PyTorch as it comes and at its best, in the same rounds"},
   };

@@ -10,7 +10,6 @@
 #include "cli/bench/lists.h"
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
-#include "cli/units.h"
 #include "collective/show.h"
 
 namespace hocket {
@@ -41,14 +40,6 @@ std::optional<Algorithm> find_algorithm_or_auto(std::string_view name) {
   return name == "auto" ? Algorithm::automatic : find_algorithm(name);
 }
 
-std::vector<std::size_t> sizes_of(const Arguments& arguments) {
-  std::vector<std::size_t> sizes;
-  for (const std::string& part : split_list(arguments.text("bytes", "4,1KiB,64KiB,1MiB,16MiB"))) {
-    sizes.push_back(static_cast<std::size_t>(parse_bytes(part, "bench collectives: --bytes")));
-  }
-  return sizes;
-}
-
 std::vector<TransportKind> transports_of(const Arguments& arguments, bool in_job) {
   std::vector<TransportKind> transports;
   for (const std::string& name : split_list(arguments.text("transport", in_job ? "auto" : "shm,tcp"))) {
@@ -69,7 +60,7 @@ CollectiveBenchOptions options_of(const Arguments& arguments, bool in_job) {
                                 "algorithms", find_algorithm_or_auto);
   options.transports = transports_of(arguments, in_job);
   options.ranks = counts_of(arguments, "ranks", "2,4,8", kMostRanks);
-  options.bytes = sizes_of(arguments);
+  options.bytes = sizes_of(arguments, "4,1KiB,64KiB,1MiB,16MiB");
   const std::optional<DType> dtype = find_dtype(arguments.text("dtype", "f32"));
   if (!dtype) throw ConfigError("bench collectives: --dtype {} is not known", arguments.text("dtype"));
   options.dtype = *dtype;
@@ -160,14 +151,14 @@ std::vector<Option> collectives_bench_options() {
       {"collective", "LIST", "collectives to measure, or all (all_reduce)"},
       {"algorithms", "LIST", "algorithms to measure, or all; auto is what a job would take (auto)"},
       {"ranks", "LIST", "numbers of ranks (2,4,8)"},
-      {"bytes", "LIST", "sizes of the vector (4,1KiB,64KiB,1MiB,16MiB)"},
-      {"transport", "LIST", "of shm,tcp,inproc (shm,tcp); under mpirun one, also mpi"},
+      {"bytes", "LIST", "sizes of the vector, or of the message (4,1KiB,64KiB,1MiB,16MiB)"},
+      {"transport", "LIST", "of shm,tcp,inproc (shm,tcp; transport: all); under mpirun one, also mpi"},
       {"dtype", "TYPE", "of the elements (f32)"},
       {"in-place", "", "buffers in shared memory where there is some (the default)"},
       {"private", "", "buffers in private memory, which must be copied"},
       {"show", "ALGORITHM", "print its schedule, round by round, and measure nothing"},
   };
-  for (Option& option : options) option.group = "of collectives";
+  for (Option& option : options) option.group = "of collectives and transport";
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "cli/units.h"
 
 namespace hocket {
 
@@ -23,6 +24,14 @@ std::vector<int> counts_of(const Arguments& arguments, std::string_view flag, st
     counts.push_back(static_cast<int>(*count));
   }
   return counts;
+}
+
+std::vector<std::size_t> sizes_of(const Arguments& arguments, std::string_view fallback) {
+  std::vector<std::size_t> sizes;
+  for (const std::string& part : split_list(arguments.text("bytes", fallback))) {
+    sizes.push_back(static_cast<std::size_t>(parse_bytes(part, "bench: --bytes")));
+  }
+  return sizes;
 }
 
 }  // namespace hocket

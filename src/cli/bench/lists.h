@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,6 +8,9 @@
 #include "cli/arguments.h"
 
 namespace hocket {
+
+// The sizes of `--bytes 4,64KiB`. Throws ConfigError.
+std::vector<std::size_t> sizes_of(const Arguments& arguments, std::string_view fallback);
 
 // The parts of "a,b,c".
 std::vector<std::string> split_list(const std::string& text);
