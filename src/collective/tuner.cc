@@ -57,6 +57,7 @@ LinkFit measure_link(Group& group, Rank a, Rank b) {
     std::vector<std::byte> buffer(std::size_t{1} << 20);
     for (const std::size_t bytes : kProbeBytes) {
       std::vector<Seconds> times;
+      times.reserve(kProbes);
       for (int i = 0; i < kProbes; ++i) {
         times.push_back(
             round_trip(group.transport(), peer, group.rank() == a, std::span(buffer).first(bytes)));

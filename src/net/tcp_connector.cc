@@ -169,10 +169,10 @@ void TcpConnector::check_health(unsigned channel) const {
 
 void TcpConnector::fail(Rank peer, unsigned channel, std::string_view why) {
   const Member& member = job_.members[static_cast<std::size_t>(peer)];
-  Health::Failure suspect{
+  const Health::Failure suspect{
       peer, fmt::format("rank {} (pid {} on {}) cannot be reached at {} from rank {}: {}", peer, member.pid,
                         member.host, to_string({member.address, member.port}), job_.rank, why)};
-  const Health::Failure settled = health_.settle(std::move(suspect), kGrace);
+  const Health::Failure settled = health_.settle(suspect, kGrace);
   throw NetError("rank {}: connecting channel {} failed: {}", job_.rank, channel, settled.what);
 }
 

@@ -6,6 +6,14 @@
 
 #include "tensor/kernels/simd_targets.h"
 
+// Tells GCC that iterations of the loop that follows do not depend on each other; clang checks that when it
+// runs.
+#if defined(__clang__)
+#define HOCKET_NO_ALIAS
+#else
+#define HOCKET_NO_ALIAS _Pragma("GCC ivdep")
+#endif
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/fold.cc"
 #include "hwy/foreach_target.h"
@@ -66,13 +74,13 @@ T combine(Operation operation, T a, T b) {
 
 template <typename T, typename Operation>
 void fold_two(Operation operation, const T* a, const T* b, T* out, std::size_t n) {
-#pragma GCC ivdep
+  HOCKET_NO_ALIAS
   for (std::size_t i = 0; i < n; ++i) out[i] = combine(operation, a[i], b[i]);
 }
 
 template <typename T, typename Operation>
 void fold_two_to_two(Operation operation, const T* a, const T* b, T* out, T* also, std::size_t n) {
-#pragma GCC ivdep
+  HOCKET_NO_ALIAS
   for (std::size_t i = 0; i < n; ++i) {
     const T value = combine(operation, a[i], b[i]);
     out[i] = value;
