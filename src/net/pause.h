@@ -14,7 +14,15 @@ namespace hocket {
 // for one wait.
 class Pause {
  public:
-  explicit Pause(bool crowded) : spins_left_(crowded ? 0 : kSpins) {}
+  explicit Pause(bool crowded) : spins_(crowded ? 0 : kSpins) {}
+
+  // Something has come: the wait for the rest begins anew.
+  void restart() {
+    spins_left_ = spins_;
+    yields_ = 0;
+    since_ = TimePoint();
+    waited_ = Seconds(0);
+  }
 
   // Passes a moment. Returns how long the caller should sleep now; 0 for not at all.
   Seconds once() {
@@ -41,7 +49,8 @@ class Pause {
   static constexpr Seconds kYieldTime{2e-3};
   static constexpr Seconds kLongestSleep{0.5e-3};
 
-  int spins_left_;
+  int spins_;
+  int spins_left_ = spins_;
   unsigned yields_ = 0;
   TimePoint since_;
   Seconds waited_{0};

@@ -150,7 +150,11 @@ void StreamTransport::wait(const Pending& pending) {
     const bool moved = progress();
     if (is_done(pending)) return;
     check(pause, pending.peer, [&] { return context_of(pending); });
-    if (!moved) rest(pause);
+    if (moved) {
+      pause.restart();
+    } else {
+      rest(pause);
+    }
   }
 }
 
