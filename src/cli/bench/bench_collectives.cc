@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
 #include "collective/show.h"
+#include "net/environment.h"
 
 namespace hocket {
 namespace {
@@ -110,7 +111,7 @@ int run_in_job(const Arguments& arguments, const CollectiveBenchOptions& options
   CollectiveTask task = collective_task(options, options.transports.front(), ranks);
   task.budget.seconds = options.seconds;
   std::vector<CollectiveRow> rows;
-  const TransportKind transport = measure_as_rank(task, environment, [&](const CollectiveFigures& figures) {
+  const TransportKind transport = measure_as_rank(task, [&](const CollectiveFigures& figures) {
     rows.push_back({"hocket",
                     figures.collective,
                     figures.algorithm,

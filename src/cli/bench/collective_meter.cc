@@ -17,7 +17,8 @@ std::size_t round_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 bool can_run(const CollectiveTask& task, const CollectiveCase& measured) {
   if (measured.algorithm == Algorithm::automatic) return true;
-  if (measured.algorithm == Algorithm::direct && task.transport == TransportKind::tcp) return false;
+  const bool shares_memory = task.transport == TransportKind::shm || task.transport == TransportKind::inproc;
+  if (measured.algorithm == Algorithm::direct && !shares_memory) return false;
   Call call{measured.collective, measured.algorithm, task.ranks, elements_of(task, measured)};
   return supports(call);
 }

@@ -26,11 +26,10 @@ void measure_all(std::unique_ptr<Transport> transport, const CollectiveTask& tas
 
 }  // namespace
 
-TransportKind measure_as_rank(const CollectiveTask& task, const Environment& environment,
-                              const TakeFigures& take) {
+TransportKind measure_as_rank(const CollectiveTask& task, const TakeFigures& take) {
   WorldOptions options;
   options.transport = task.transport;
-  World world(join_job(environment), options);
+  World world(join_job(), options);
   CollectiveTask here = task;
   here.transport = world.transport_kind();
   here.ranks = world.job().size();
