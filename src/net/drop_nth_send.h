@@ -11,12 +11,13 @@ namespace hocket {
 // For tests: loses the nth message that any rank of a job sends, counted from 1.
 class DropNthSend {
  public:
-  explicit DropNthSend(int nth) : left_(nth) {}
+  explicit DropNthSend(int nth) : nth_(nth), left_(nth) {}
 
   bool drops() { return left_.fetch_sub(1) == 1; }
-  bool fired() const { return left_.load() <= 0; }
+  int sends() const { return nth_ - left_.load(); }  // So far, the lost one included.
 
  private:
+  int nth_;
   std::atomic<int> left_;
 };
 
