@@ -23,20 +23,22 @@ bool keeps_order(Algorithm algorithm, int world) { return world <= 2 || keeps_ra
 
 // What a rank does, counted.
 struct Share {
-  int rounds = 0;
+  int rounds = 0;  // With messages.
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;  // Sent.
 };
 
 Share count(const Schedule& schedule, std::size_t element_bytes) {
-  Share share{schedule.rounds()};
+  Share share;
   Round round;
   for (int i = 0; i < schedule.rounds(); ++i) {
     schedule.round(i, round);
+    const std::uint64_t before = share.messages;
     for (const Action& action : round) {
       share.messages += action.is_message() ? 1 : 0;
       if (action.is_send()) share.bytes += action.range.size * element_bytes;
     }
+    share.rounds += share.messages > before ? 1 : 0;
   }
   return share;
 }

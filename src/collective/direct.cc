@@ -112,6 +112,7 @@ void Direct::run_small(const Operation& operation, const Label& label) {
   fold(fold_of(operation.reduction), operation.dtype, sources_, {&operation.data, 1}, operation.count);
   const std::size_t others = peers_.size() - 1;
   if (bytes > 0) count(others, others * bytes);
+  ++transport_.traffic().rounds;
 }
 
 // The bytes [0, count) of every rank's `data` (all_to_all: `input`) become reachable; then each rank does its
@@ -150,6 +151,9 @@ std::byte* Direct::stage(std::size_t bytes) {
 }
 
 void Direct::move(const Plan& plan, const Operation& operation) {
+  const bool reads_and_writes =
+      operation.collective == Collective::all_reduce || operation.collective == Collective::reduce;
+  transport_.traffic().rounds += reads_and_writes ? 2 : 1;
   switch (operation.collective) {
     case Collective::all_reduce: return all_reduce(operation);
     case Collective::reduce: return reduce(operation);

@@ -38,6 +38,11 @@ void Executor::run(const Schedule& schedule, const Operation& operation, const L
 
 void Executor::run_round(const Operation& operation, const Label& label) {
   transport_.begin_round();
+  for (const Action& action : round_) {
+    if (!action.is_message()) continue;
+    ++transport_.traffic().rounds;
+    break;
+  }
   start_sends(operation, label);
   for (const Action& action : round_) {
     if (action.is_send()) continue;

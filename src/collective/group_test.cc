@@ -50,11 +50,14 @@ Traffic traffic_in(const Schedule& schedule) {
   Round round;
   for (int i = 0; i < schedule.rounds(); ++i) {
     schedule.round(i, round);
+    bool has_messages = false;
     for (const Action& action : round) {
       if (!action.is_message()) continue;
+      has_messages = true;
       (action.is_send() ? traffic.messages_sent : traffic.messages_received) += 1;
       (action.is_send() ? traffic.bytes_sent : traffic.bytes_received) += action.range.size;
     }
+    traffic.rounds += has_messages ? 1 : 0;
   }
   return traffic;
 }
@@ -64,7 +67,7 @@ Traffic traffic_in(const Schedule& schedule) {
 Traffic traffic_of_direct(const Call& call, Rank me) {
   const auto others = static_cast<std::uint64_t>(call.world - 1);
   const std::uint64_t elements = 2 * others * split_evenly(call.count, call.world, me).size;
-  return {2 * others, elements, 2 * others, elements};
+  return {2 * others, elements, 2 * others, elements, 2};
 }
 
 TEST(Group, CountsWhatTheScheduleSends) {
@@ -85,6 +88,7 @@ TEST(Group, CountsWhatTheScheduleSends) {
         EXPECT_EQ(now.bytes_received - before.bytes_received, want.bytes_received * sizeof(float))
             << name_of(algorithm);
         EXPECT_EQ(now.messages_sent - before.messages_sent, want.messages_sent) << name_of(algorithm);
+        EXPECT_EQ(now.rounds - before.rounds, want.rounds) << name_of(algorithm);
         EXPECT_EQ(now.messages_received - before.messages_received, want.messages_received)
             << name_of(algorithm);
       }

@@ -29,6 +29,7 @@ struct Traffic {
   std::uint64_t bytes_sent = 0;  // Payload only.
   std::uint64_t messages_received = 0;
   std::uint64_t bytes_received = 0;
+  std::uint64_t rounds = 0;  // Of schedules; counted by who runs them.
 };
 
 // A transfer that has been started.

@@ -64,6 +64,17 @@ int World::ranks_on_this_host() const {
                                         [&](const Member& member) { return member.host_id == here; }));
 }
 
+std::vector<int> World::host_of() const {
+  std::vector<std::string_view> ids;
+  std::vector<int> hosts;
+  for (const Member& member : job().members) {
+    const auto found = std::find(ids.begin(), ids.end(), member.host_id);
+    hosts.push_back(static_cast<int>(found - ids.begin()));
+    if (found == ids.end()) ids.push_back(member.host_id);
+  }
+  return hosts;
+}
+
 std::unique_ptr<Transport> World::open(unsigned channel) {
   std::vector<Rank> members(job().members.size());
   std::iota(members.begin(), members.end(), 0);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "net/clock.h"
 #include "net/emulation.h"
@@ -35,6 +36,7 @@ class World {
   Health& health() { return membership_->health(); }
   TransportKind transport_kind() const { return options_.transport; }  // Never automatic.
   int ranks_on_this_host() const;
+  std::vector<int> host_of() const;  // The host of each rank, numbered from 0.
 
   // The transport of all ranks; each of them calls it, with a channel that nothing else has.
   std::unique_ptr<Transport> open(unsigned channel = 0);

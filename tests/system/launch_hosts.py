@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 """Four hosts, as network namespaces joined by a bridge: ranks meet, talk encrypted or plain, and fail together."""
 
+import json
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import sys
 
 from support.program import HOCKET, is_alive, run
 
+WORKER = os.environ["HOCKET_BUILD"] + "/tests/programs/collective_worker"
 RING = os.environ["HOCKET_BUILD"] + "/tests/hocket_ring"
 HOSTS = [f"hk{os.getpid() % 10000}{letter}" for letter in "abcd"]
 BRIDGE = f"hk{os.getpid() % 10000}br"
@@ -52,6 +54,18 @@ def check_ring(*options):
     assert len(re.findall(r"rank \d ran \d+ laps", done.stdout)) == 4, done.stdout
 
 
+def check_collectives():
+    """Random collectives over TLS, and the benchmark as one rank a host."""
+    done = run(*LAUNCH, "--", WORKER, "auto", 7, 0.5, timeout=60)
+    assert done.returncode == 0 and done.stdout.count("done") == 4, (done.stdout, done.stderr)
+    done = run(*LAUNCH, "--", HOCKET, "bench", "collectives", "--bytes", "1KiB,1MiB", "--seconds", 0.05, "--json",
+               "--explain", timeout=60)
+    assert done.returncode == 0 and "bytes per rank" in done.stderr, done.stderr
+    rows = json.loads(done.stdout)
+    assert [(row["transport"], row["ranks"], row["bytes"]) for row in rows] == [("tcp", 4, 1024), ("tcp", 4, 1 << 20)], rows
+    assert "on 4 hosts" in run(*LAUNCH, "--", HOCKET, "doctor", timeout=60).stdout
+
+
 def check_kill():
     """A host's agent and rank vanish: everyone else knows, and nothing is left."""
     process = subprocess.Popen([HOCKET, *LAUNCH, "--", RING, "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -75,6 +89,7 @@ try:
         sys.exit(77)
     check_ring()
     check_ring("--plaintext")
+    check_collectives()
     check_kill()
 finally:
     remove_hosts()

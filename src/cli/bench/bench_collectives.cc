@@ -69,6 +69,12 @@ CollectiveBenchOptions options_of(const Arguments& arguments, bool in_job) {
   options.seconds = arguments.real("seconds", options.seconds, 0.0001, 1e5);
   options.rounds = static_cast<int>(arguments.integer("rounds", options.rounds, 1, 10000));
   options.peers = arguments.has("peers");
+  options.explains = arguments.has("explain");
+  if (options.explains) options.rounds = 1;
+  const std::string order = arguments.text("reduce-order", "any");
+  if (order != "any" && order != "rank")
+    throw ConfigError("bench collectives: --reduce-order {} is not rank or any", order);
+  options.order = order == "rank" ? ReduceOrder::rank : ReduceOrder::any;
   options.peer_programs = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "bench";
   if (options.peers && options.dtype != DType::f32)
     throw ConfigError("bench collectives: the peers are measured with f32, not with {}", name_of(*dtype));
@@ -157,6 +163,8 @@ std::vector<Option> collectives_bench_options() {
       {"dtype", "TYPE", "of the elements (f32)"},
       {"in-place", "", "buffers in shared memory where there is some (the default)"},
       {"private", "", "buffers in private memory, which must be copied"},
+      {"explain", "", "let auto choose as a job does, by measured links and algorithms, and say why"},
+      {"reduce-order", "ORDER", "with --explain: rank (sums in rank order alone) or any (any)"},
       {"show", "ALGORITHM", "print its schedule, round by round, and measure nothing"},
   };
   for (Option& option : options) option.group = "of collectives and transport";

@@ -8,6 +8,7 @@
 
 #include "cli/bench/statistics.h"
 #include "cli/bench/timed_loop.h"
+#include "collective/choose.h"
 #include "collective/collective.h"
 #include "net/world.h"
 #include "tensor/dtype.h"
@@ -29,6 +30,8 @@ struct CollectiveTask {
   DType dtype = DType::f32;
   bool is_private = false;  // Buffers in private memory, where shared memory must be copied to and from.
   LoopBudget budget;
+  bool explains = false;  // Chooses as a job does, by measured links and candidates, and says why.
+  ReduceOrder order = ReduceOrder::any;
 };
 
 // What one operation moves, exactly.

@@ -3,18 +3,36 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "cli/bench/bench_ranks.h"
 #include "cli/bench/collective_meter.h"
+#include "cli/terminal.h"
+#include "collective/tuner.h"
 #include "net/world.h"
 
 namespace hocket {
 namespace {
 
-void measure_all(std::unique_ptr<Transport> transport, const CollectiveTask& task, const TakeFigures& take) {
-  Group group(std::move(transport));
+// Lets the group decide for the sizes that `auto` will be measured with. Rank 0 says what was compared.
+void tune(Group& group, const CollectiveTask& task, std::span<const int> host_of) {
+  Tuner tuner(group, measure_topology(group, host_of), task.order);
+  std::set<std::pair<Collective, std::size_t>> wanted;
+  for (const CollectiveCase& each : task.cases) {
+    if (each.algorithm == Algorithm::automatic) wanted.emplace(each.collective, each.bytes);
+  }
+  for (const auto& each : wanted) tuner.tune(each.first, each.second);
+  if (group.rank() == 0) write_message(tuner.explanation());
+}
+
+void measure_all(std::unique_ptr<Transport> transport, const CollectiveTask& task,
+                 std::span<const int> host_of, const TakeFigures& take) {
+  GroupOptions options;
+  options.flight_folder = ".";
+  Group group(std::move(transport), options);
+  if (task.explains && group.size() > 1) tune(group, task, host_of);
   CollectiveMeter meter(group, task);
   for (const CollectiveCase& each : task.cases) {
     if (!can_run(task, each)) continue;
@@ -33,14 +51,14 @@ TransportKind measure_as_rank(const CollectiveTask& task, const TakeFigures& tak
   CollectiveTask here = task;
   here.transport = world.transport_kind();
   here.ranks = world.job().size();
-  measure_all(world.open(), here, take);
+  measure_all(world.open(), here, world.host_of(), take);
   return here.transport;
 }
 
 std::vector<CollectiveFigures> run_collective_task(const CollectiveTask& task) {
   const auto print = [](const CollectiveFigures& figures) { std::cout << to_line(figures) << std::endl; };
   const auto body = [&](std::unique_ptr<Transport> transport) {
-    measure_all(std::move(transport), task, print);
+    measure_all(std::move(transport), task, std::vector<int>(static_cast<std::size_t>(task.ranks), 0), print);
   };
   std::vector<CollectiveFigures> all;
   for (const std::string& line : run_bench_ranks(task.transport, task.ranks, task.cases.size(), body)) {

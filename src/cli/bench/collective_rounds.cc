@@ -130,6 +130,8 @@ CollectiveTask collective_task(const CollectiveBenchOptions& options, TransportK
   task.ranks = ranks;
   task.dtype = options.dtype;
   task.is_private = options.is_private;
+  task.explains = options.explains;
+  task.order = options.order;
   task.budget.seconds = options.seconds / options.rounds;
   for (const Collective collective : options.collectives) {
     for (const Algorithm algorithm : options.algorithms) {

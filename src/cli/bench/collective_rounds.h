@@ -19,6 +19,8 @@ struct CollectiveBenchOptions {
   std::vector<std::size_t> bytes = {4, 1 << 10, 1 << 16, 1 << 20, 1 << 24};
   DType dtype = DType::f32;
   bool is_private = false;
+  bool explains = false;
+  ReduceOrder order = ReduceOrder::any;
   double seconds = 1;  // Of measuring, for each row.
   int rounds = 5;
   bool peers = false;
