@@ -33,6 +33,11 @@ for row in rows:
 rows = bench("collectives", "--collective", "all", "--ranks", "2", "--bytes", "64", "--transport", "shm")
 assert len(rows) == 9 and {row["algorithm"] for row in rows} == {"direct"}, rows
 
+rows = bench("collectives", "--ranks", "4", "--bytes", "4KiB", "--transport", "shm,inproc", "--algorithms",
+             "ring,hierarchical", "--emulate-net", "uniform:alpha=1ms,bandwidth=1Gbit,rack=2", "--rounds", "1")
+assert len(rows) == 4 and all(row["emulated"] and row["predicted_us"] > 2000 for row in rows), rows
+assert all(row["median_us"] >= row["predicted_us"] * 0.85 for row in rows), rows
+
 rows = bench("transport", "--bytes", "4,64KiB")
 assert [row["transport"] for row in rows] == ["inproc"] * 2 + ["shm"] * 2 + ["tcp"] * 2 + ["memcpy"] * 2, rows
 assert all(row["median_us"] > 0 and row["alpha_us"] >= 0 for row in rows), rows

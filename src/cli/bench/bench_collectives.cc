@@ -70,6 +70,10 @@ CollectiveBenchOptions options_of(const Arguments& arguments, bool in_job) {
   options.rounds = static_cast<int>(arguments.integer("rounds", options.rounds, 1, 10000));
   options.peers = arguments.has("peers");
   options.explains = arguments.has("explain");
+  options.emulated_net = arguments.text("emulate-net");
+  if (!options.emulated_net.empty() && (options.peers || in_job))
+    throw ConfigError(
+        "bench collectives: --emulate-net delays ranks that the bench starts itself, and no peers");
   if (options.explains) options.rounds = 1;
   const std::string order = arguments.text("reduce-order", "any");
   if (order != "any" && order != "rank")
@@ -163,6 +167,8 @@ std::vector<Option> collectives_bench_options() {
       {"dtype", "TYPE", "of the elements (f32)"},
       {"in-place", "", "buffers in shared memory where there is some (the default)"},
       {"private", "", "buffers in private memory, which must be copied"},
+      {"emulate-net", "TOPOLOGY",
+       "delay messages as these links would (hocket simulate), and compare with the prediction"},
       {"explain", "", "let auto choose as a job does, by measured links and algorithms, and say why"},
       {"reduce-order", "ORDER", "with --explain: rank (sums in rank order alone) or any (any)"},
       {"show", "ALGORITHM", "print its schedule, round by round, and measure nothing"},

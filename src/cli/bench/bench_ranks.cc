@@ -19,11 +19,13 @@ constexpr int kTimeoutSeconds = 120;
 
 using Body = std::function<void(std::unique_ptr<Transport>)>;
 
-void run_rank_thread(InprocHub& hub, Health& health, Rank rank, int ranks, const Body& body) {
+void run_rank_thread(InprocHub& hub, Health& health, Rank rank, int ranks, const Body& body,
+                     LinkLedger* emulation) {
   try {
     InprocConnector connector(hub, rank);
     TransportOptions options;
     options.crowded = ranks > usable_cores();
+    options.emulation = emulation;
     std::vector<Rank> members(static_cast<std::size_t>(ranks));
     std::iota(members.begin(), members.end(), 0);
     body(std::make_unique<StreamTransport>(connector, 0, std::move(members), rank, health, options));
@@ -32,12 +34,12 @@ void run_rank_thread(InprocHub& hub, Health& health, Rank rank, int ranks, const
   }
 }
 
-void run_threads(int ranks, const Body& body) {
+void run_threads(int ranks, const Body& body, LinkLedger* emulation) {
   InprocHub hub;
   Health health;
   std::vector<std::jthread> threads;
   for (Rank rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] { run_rank_thread(hub, health, rank, ranks, body); });
+    threads.emplace_back([&, rank] { run_rank_thread(hub, health, rank, ranks, body, emulation); });
   }
   threads.clear();
   if (health.failed()) throw Error("{}", health.failure().what);
@@ -67,7 +69,7 @@ Environment environment_of(const Endpoint& coordinator, const JobKey& key, int r
 
 // The ranks meet at a coordinator of this process, whose thread starts after they have been forked.
 std::vector<std::string> run_processes(TransportKind transport, int ranks, std::size_t lines,
-                                       const Body& body) {
+                                       const Body& body, LinkLedger* emulation) {
   const JobKey key = random_key();
   Listener listener(listen_at({"127.0.0.1", 0}), key, ListenerOptions{}, log_to_stderr());
   Environment environment = environment_of(listener.endpoint(), key, ranks);
@@ -77,6 +79,7 @@ std::vector<std::string> run_processes(TransportKind transport, int ranks, std::
     processes.push_back(std::make_unique<PeerProcess>(usable_processors(), [&] {
       WorldOptions options;
       options.transport = transport;
+      options.emulation = emulation;
       World world(join_job(environment), options);
       body(world.open());
     }));
@@ -90,9 +93,9 @@ std::vector<std::string> run_processes(TransportKind transport, int ranks, std::
 }  // namespace
 
 std::vector<std::string> run_bench_ranks(TransportKind transport, int ranks, std::size_t lines,
-                                         const Body& body) {
-  if (transport != TransportKind::inproc) return run_processes(transport, ranks, lines, body);
-  PeerProcess process(usable_processors(), [&] { run_threads(ranks, body); });
+                                         const Body& body, LinkLedger* emulation) {
+  if (transport != TransportKind::inproc) return run_processes(transport, ranks, lines, body, emulation);
+  PeerProcess process(usable_processors(), [&] { run_threads(ranks, body, emulation); });
   return read_lines(process, lines);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bench/emulated_net.h"
 #include "cli/bench/statistics.h"
 #include "cli/bench/timed_loop.h"
 #include "collective/choose.h"
@@ -32,6 +33,7 @@ struct CollectiveTask {
   LoopBudget budget;
   bool explains = false;  // Chooses as a job does, by measured links and candidates, and says why.
   ReduceOrder order = ReduceOrder::any;
+  std::shared_ptr<EmulatedNet> emulation{};  // The links of a modelled cluster, or none.
 };
 
 // What one operation moves, exactly.

@@ -17,9 +17,11 @@ std::size_t round_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 bool can_run(const CollectiveTask& task, const CollectiveCase& measured) {
   if (measured.algorithm == Algorithm::automatic) return true;
-  const bool shares_memory = task.transport == TransportKind::shm || task.transport == TransportKind::inproc;
+  const bool shares_memory =
+      !task.emulation && (task.transport == TransportKind::shm || task.transport == TransportKind::inproc);
   if (measured.algorithm == Algorithm::direct && !shares_memory) return false;
   Call call{measured.collective, measured.algorithm, task.ranks, elements_of(task, measured)};
+  if (task.emulation) call.group_of = task.emulation->topology().groups();
   return supports(call);
 }
 
@@ -61,6 +63,7 @@ CollectiveCounts CollectiveMeter::count(const Operation& operation) {
   group_.all_reduce(std::span<std::int64_t>(&all, 1), Reduction::sum);
 
   Call call{operation.collective, group_.moves_as(operation), group_.size(), operation.count};
+  if (task_.emulation) call.group_of = task_.emulation->topology().groups();
   CollectiveCounts counts = schedule_counts(call);
   counts.bytes_per_rank = most;
   counts.total_bytes = all;

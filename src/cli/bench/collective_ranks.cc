@@ -18,7 +18,8 @@ namespace {
 
 // Lets the group decide for the sizes that `auto` will be measured with. Rank 0 says what was compared.
 void tune(Group& group, const CollectiveTask& task, std::span<const int> host_of) {
-  Tuner tuner(group, measure_topology(group, host_of), task.order);
+  Tuner tuner(group, task.emulation ? task.emulation->topology() : measure_topology(group, host_of),
+              task.order);
   std::set<std::pair<Collective, std::size_t>> wanted;
   for (const CollectiveCase& each : task.cases) {
     if (each.algorithm == Algorithm::automatic) wanted.emplace(each.collective, each.bytes);
@@ -31,6 +32,7 @@ void measure_all(std::unique_ptr<Transport> transport, const CollectiveTask& tas
                  std::span<const int> host_of, const TakeFigures& take) {
   GroupOptions options;
   options.flight_folder = ".";
+  if (task.emulation) options.group_of = task.emulation->topology().groups();
   Group group(std::move(transport), options);
   if (task.explains && group.size() > 1) tune(group, task, host_of);
   CollectiveMeter meter(group, task);
@@ -61,7 +63,8 @@ std::vector<CollectiveFigures> run_collective_task(const CollectiveTask& task) {
     measure_all(std::move(transport), task, std::vector<int>(static_cast<std::size_t>(task.ranks), 0), print);
   };
   std::vector<CollectiveFigures> all;
-  for (const std::string& line : run_bench_ranks(task.transport, task.ranks, task.cases.size(), body)) {
+  for (const std::string& line : run_bench_ranks(task.transport, task.ranks, task.cases.size(), body,
+                                                 task.emulation ? &task.emulation->ledger() : nullptr)) {
     std::optional<CollectiveFigures> figures = parse_figures(line);
     if (!figures) throw Error("bench collectives: a rank says: {}", line);
     all.push_back(std::move(*figures));

@@ -10,6 +10,8 @@
 #include "cli/bench/collective_peers.h"
 #include "cli/bench/collective_ranks.h"
 #include "cli/bench/peer_process.h"
+#include "collective/choose.h"
+#include "collective/simulate.h"
 
 namespace hocket {
 namespace {
@@ -122,6 +124,16 @@ void add_row(std::vector<CollectiveRow>& rows, CollectiveRow row) {
   }
 }
 
+// What the simulator says of the same operation on the links that were emulated.
+double predicted_us(const CollectiveRow& row, const CollectiveBenchOptions& options) {
+  const Topology topology = open_topology(options.emulated_net, row.ranks);
+  const std::size_t element_bytes = size_of(options.dtype);
+  const Demand demand{*find_collective(row.collective), row.bytes / element_bytes, element_bytes};
+  const Call call = call_of(demand, *find_algorithm(row.algorithm), topology);
+  const auto of_rank = [&](Rank rank) { return schedule_of(call, rank); };
+  return simulate(of_rank, topology, element_bytes).time().count() * 1e6;
+}
+
 }  // namespace
 
 CollectiveTask collective_task(const CollectiveBenchOptions& options, TransportKind transport, int ranks) {
@@ -132,6 +144,8 @@ CollectiveTask collective_task(const CollectiveBenchOptions& options, TransportK
   task.is_private = options.is_private;
   task.explains = options.explains;
   task.order = options.order;
+  if (!options.emulated_net.empty())
+    task.emulation = std::make_shared<EmulatedNet>(options.emulated_net, ranks);
   task.budget.seconds = options.seconds / options.rounds;
   for (const Collective collective : options.collectives) {
     for (const Algorithm algorithm : options.algorithms) {
@@ -156,6 +170,9 @@ std::vector<CollectiveRow> measure_collectives(const CollectiveBenchOptions& opt
   for (const Contestant& contestant : all) {
     for (std::size_t i = 0; i < contestant.rounds.front().size(); ++i)
       add_row(rows, row_of(contestant, ranks, i));
+  }
+  for (CollectiveRow& row : rows) {
+    if (!options.emulated_net.empty()) row.predicted_us = predicted_us(row, options);
   }
   return rows;
 }

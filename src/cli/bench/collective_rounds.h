@@ -20,6 +20,7 @@ struct CollectiveBenchOptions {
   DType dtype = DType::f32;
   bool is_private = false;
   bool explains = false;
+  std::string emulated_net{};  // A topology whose links are emulated; empty: the machine's own.
   ReduceOrder order = ReduceOrder::any;
   double seconds = 1;  // Of measuring, for each row.
   int rounds = 5;
@@ -37,7 +38,8 @@ struct CollectiveRow {
   std::size_t bytes = 0;
   Spread us;  // Medians over the rounds.
   std::optional<CollectiveCounts> counts;
-  std::vector<double> samples;  // The median of each round, in microseconds.
+  std::vector<double> samples;           // The median of each round, in microseconds.
+  std::optional<double> predicted_us{};  // On emulated links, by simulation.
 };
 
 using CollectiveRemark = std::function<void(const std::string&)>;

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/quantity.h"
 #include "cli/bench/collective_goals.h"
 
 namespace hocket {
@@ -73,6 +74,10 @@ std::string rows_as_json(std::span<const CollectiveRow> rows) {
       each["total_bytes"] = counts->total_bytes;
     }
     each["peer"] = row.peer;
+    if (row.predicted_us) {
+      each["emulated"] = true;
+      each["predicted_us"] = *row.predicted_us;
+    }
     json.push_back(std::move(each));
   }
   return json.dump(2) + '\n';
@@ -85,6 +90,10 @@ std::string rows_as_table(std::span<const CollectiveRow> rows) {
   for (const CollectiveRow& row : rows) {
     if (row.peer != "hocket") continue;
     text += row_line(row);
+    if (row.predicted_us) {
+      text += fmt::format("{:>40}emulated links; the simulator predicts {}, measured is {:.2f} times that\n",
+                          "", seconds_text(*row.predicted_us * 1e-6), row.us.median / *row.predicted_us);
+    }
     for (const char* peer : {"gloo", row.transport == "tcp" ? "openmpi-tcp" : "openmpi"}) {
       if (const CollectiveRow* theirs = row_beside(rows, row, peer)) text += peer_line(row, *theirs);
     }
