@@ -31,14 +31,15 @@ constexpr std::int64_t kBlockFloats = 4;  // In 128 bits.
 
 // Four floats of each of the rows 0, 4, 8, … from p on.
 HWY_INLINE Vec load_blocks(const float* p, std::int64_t stride) {
+  const hn::Full128<float> block;
+  const hn::Full256<float> pair;
   const std::int64_t apart = kBlockFloats * stride;
-  const Vec low = hn::OddEvenBlocks(hn::LoadDup128(kFloats, p + apart), hn::LoadDup128(kFloats, p));
+  const auto low = hn::Combine(pair, hn::LoadU(block, p + apart), hn::LoadU(block, p));
 #if HWY_TARGET == HWY_AVX2
   return low;
 #else
-  const Vec high =
-      hn::OddEvenBlocks(hn::LoadDup128(kFloats, p + 3 * apart), hn::LoadDup128(kFloats, p + 2 * apart));
-  return hn::ConcatUpperLower(kFloats, high, low);
+  const auto high = hn::Combine(pair, hn::LoadU(block, p + 3 * apart), hn::LoadU(block, p + 2 * apart));
+  return hn::Combine(kFloats, high, low);
 #endif
 }
 
