@@ -38,6 +38,7 @@ void run_threads(int ranks, const Body& body, LinkLedger* emulation) {
   InprocHub hub;
   Health health;
   std::vector<std::jthread> threads;
+  threads.reserve(static_cast<std::size_t>(ranks));
   for (Rank rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] { run_rank_thread(hub, health, rank, ranks, body, emulation); });
   }

@@ -110,6 +110,7 @@ std::vector<TransportRow> measure_memcpy(const std::vector<std::size_t>& sizes, 
 
 void add_fit(std::vector<TransportRow>& rows) {
   std::vector<TransferSample> samples;
+  samples.reserve(rows.size());
   for (const TransportRow& row : rows) samples.push_back({row.bytes, Seconds(row.us.median * 1e-6)});
   const LinkFit fit = fit_link(samples);
   for (TransportRow& row : rows) row.fit = fit;

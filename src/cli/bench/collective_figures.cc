@@ -42,6 +42,7 @@ std::optional<CollectiveFigures> parse_figures(const std::string& line) {
 
 CollectiveCounts schedule_counts(const Call& call) {
   std::vector<Schedule> schedules;
+  schedules.reserve(static_cast<std::size_t>(call.world));
   for (Rank rank = 0; rank < call.world; ++rank) schedules.push_back(schedule_of(call, rank));
   const auto traffic = traffic_of(schedules, 1);
   CollectiveCounts counts;
