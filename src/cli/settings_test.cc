@@ -1,6 +1,8 @@
 #include "cli/settings.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -10,7 +12,8 @@ namespace hocket {
 namespace {
 
 std::filesystem::path write_config(const std::string& text) {
-  std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "settings_test.toml";
+  std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / fmt::format("settings_test-{}.toml", ::getpid());
   std::ofstream(path) << text;
   return path;
 }
