@@ -18,17 +18,6 @@ namespace hocket {
 
 namespace {
 
-bool has_blocks(Collective collective) {
-  switch (collective) {
-    case Collective::gather:
-    case Collective::all_gather:
-    case Collective::scatter:
-    case Collective::reduce_scatter:
-    case Collective::all_to_all: return true;
-    default: return false;
-  }
-}
-
 // Whether this rank's send buffer is read, and its receive buffer written.
 bool sends(const Request& request, Rank me) {
   const bool root_alone =
@@ -99,7 +88,7 @@ std::unique_ptr<Comm> Comm::split(int color) {
 }
 
 void Comm::check(const Request& request) const {
-  const std::size_t blocks = has_blocks(request.collective) ? static_cast<std::size_t>(size()) : 1;
+  const std::size_t blocks = is_cut_into_blocks(request.collective) ? static_cast<std::size_t>(size()) : 1;
   if (request.count > std::numeric_limits<std::size_t>::max() / blocks / size_of(request.dtype)) {
     throw ConfigError("{} elements are more than memory has", request.count);
   }
@@ -122,7 +111,7 @@ Operation Comm::prepare(const Request& request) {
   const auto world = static_cast<std::size_t>(size());
   const std::size_t my_block = static_cast<std::size_t>(rank()) * block;
   Operation operation{request.collective, request.algorithm, request.reduction, request.dtype, request.root};
-  operation.count = has_blocks(request.collective) ? request.count * world : request.count;
+  operation.count = is_cut_into_blocks(request.collective) ? request.count * world : request.count;
   auto* recv = static_cast<std::byte*>(request.recv);
   switch (request.collective) {
     case Collective::barrier: break;

@@ -13,11 +13,6 @@ namespace {
 // Worlds in which ranks have more rounds and messages than this, all together, are priced and not replayed.
 constexpr double kMaxReplayed = 5e6;
 
-bool makes_sums(Collective collective) {
-  return collective == Collective::reduce || collective == Collective::all_reduce ||
-         collective == Collective::reduce_scatter;
-}
-
 // Two terms have the same sum in either order.
 bool keeps_order(Algorithm algorithm, int world) { return world <= 2 || keeps_rank_order(algorithm); }
 
@@ -108,7 +103,7 @@ Call call_of(const Demand& demand, Algorithm algorithm, const Topology& topology
 bool is_allowed(const Demand& demand, Algorithm algorithm, const Topology& topology) {
   if (algorithm == Algorithm::automatic) return false;
   if (algorithm == Algorithm::direct && !demand.shares_memory) return false;
-  if (demand.order == ReduceOrder::rank && makes_sums(demand.collective) &&
+  if (demand.order == ReduceOrder::rank && reduces(demand.collective) &&
       !keeps_order(algorithm, topology.world())) {
     return false;
   }

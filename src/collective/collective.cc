@@ -160,17 +160,6 @@ const Way* find_way(Collective collective, Algorithm algorithm) {
   return way == kWays.end() ? nullptr : way;
 }
 
-bool is_cut_into_blocks(Collective collective) {
-  switch (collective) {
-    case Collective::gather:
-    case Collective::all_gather:
-    case Collective::scatter:
-    case Collective::reduce_scatter:
-    case Collective::all_to_all: return true;
-    default: return false;
-  }
-}
-
 bool has_fitting_blocks(const Call& call) {
   const auto world = static_cast<std::size_t>(call.world);
   if (call.blocks.empty()) return true;
@@ -188,6 +177,27 @@ bool has_fitting_groups(const Call& call) {
 }
 
 }  // namespace
+
+bool has_root(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce ||
+         collective == Collective::gather || collective == Collective::scatter;
+}
+
+bool reduces(Collective collective) {
+  return collective == Collective::reduce || collective == Collective::all_reduce ||
+         collective == Collective::reduce_scatter;
+}
+
+bool is_cut_into_blocks(Collective collective) {
+  switch (collective) {
+    case Collective::gather:
+    case Collective::all_gather:
+    case Collective::scatter:
+    case Collective::reduce_scatter:
+    case Collective::all_to_all: return true;
+    default: return false;
+  }
+}
 
 std::string_view name_of(Collective collective) { return name_in(kCollectiveNames, collective); }
 std::string_view name_of(Reduction reduction) { return name_in(kReductionNames, reduction); }

@@ -47,6 +47,10 @@ enum class Algorithm : std::uint8_t {
   bruck,               // All-gather, all-to-all and barrier in ceil(log2 P) rounds, any P.
 };
 
+bool has_root(Collective collective);
+bool reduces(Collective collective);             // Makes sums.
+bool is_cut_into_blocks(Collective collective);  // May have blocks of sizes of their own.
+
 std::string_view name_of(Collective collective);
 std::string_view name_of(Reduction reduction);
 std::string_view name_of(Algorithm algorithm);

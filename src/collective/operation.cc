@@ -8,16 +8,6 @@ namespace hocket {
 
 namespace {
 
-bool has_root(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::reduce ||
-         collective == Collective::gather || collective == Collective::scatter;
-}
-
-bool reduces(Collective collective) {
-  return collective == Collective::reduce || collective == Collective::all_reduce ||
-         collective == Collective::reduce_scatter;
-}
-
 constexpr unsigned byte_of(std::uint64_t word, int index) { return (word >> (8 * index)) & 0xff; }
 
 // A name from the wire: any byte may come.
