@@ -15,7 +15,8 @@ const OperatorList& all_operators() {
     for (const auto list :
          {matrix_operators, sparse_operators, conv_operators, pool_operators, batch_norm_operators,
           layer_norm_operators, elementwise_operators, shape_operators, broadcast_operators, reduce_operators,
-          softmax_operators, loss_operators, embedding_operators, attention_operators, update_operators}) {
+          softmax_operators, loss_operators, embedding_operators, attention_operators, update_operators,
+          communication_operators}) {
       const OperatorList part = list();
       all.insert(all.end(), part.begin(), part.end());
     }
@@ -31,6 +32,8 @@ std::vector<Gradient> Operator::gradient(Graph&, const Node& node, std::span<con
 }
 
 std::vector<PlacementRule> Operator::placements(const Node&, std::span<const Type>) const { return {}; }
+
+void Operator::localize(Node&, const PlacementRule&, AxisShare) const {}
 
 double Operator::flops(const Node&, std::span<const Type> inputs, std::span<const Type> outputs) const {
   std::int64_t most = 0;  // One operation for each element of the largest operand.

@@ -39,6 +39,10 @@ class Operator {
   // The legal ways to run it along a mesh axis besides everything replicated.
   virtual std::vector<PlacementRule> placements(const Node& node, std::span<const Type> inputs) const;
 
+  // Turns `node` into one rank's share of itself when it runs by `rule` along an axis: cuts shapes that stand
+  // in attributes, counts heads, says which rows of a table are here. The default leaves it as it is.
+  virtual void localize(Node& node, const PlacementRule& rule, AxisShare share) const;
+
   // The inputs that it updates in place. A node that updates something is never dead.
   virtual std::vector<int> updates() const { return {}; }
 

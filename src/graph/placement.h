@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -26,6 +27,14 @@ struct Local {  // Different on purpose; never converted.
   bool operator==(const Local&) const = default;
 };
 using Placement = std::variant<Replicated, Sharded, Flat, Partial, Local>;
+
+std::string to_string(const Placement& placement);  // As in "replicated", "sharded(1)", "partial(sum)".
+
+// Where one rank stands along a mesh axis.
+struct AxisShare {
+  int index = 0;
+  int count = 1;
+};
 
 // One legal way to run an operator along one mesh axis: where each input must lie, and where each output then
 // lies. "Everything replicated" is always legal and is not listed.

@@ -24,5 +24,6 @@ OperatorList loss_operators();
 OperatorList embedding_operators();
 OperatorList attention_operators();
 OperatorList update_operators();
+OperatorList communication_operators();
 
 }  // namespace hocket

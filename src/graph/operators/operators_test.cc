@@ -131,6 +131,10 @@ constexpr Sample kSamples[] = {
     {"adam_rows", "f32[18,6] f32[4,6] i32[4] f64[4] f32[18,6] f32[18,6]", "", ""},
     {"adamw_rows", "f32[18,6] f32[4,6] i32[4] f64[4] f32[18,6] f32[18,6]", "", ""},
     {"accumulate", "f32[2,6] f32[2,6]", "", ""},
+    {"all_reduce", "f32[2,6] f64[3]", "axis=dp ranks=2", "f32[2,6] f64[3]"},
+    {"all_gather", "f32[2,6]", "axis=tp ranks=3", "f32[6,6]"},
+    {"reduce_scatter", "f32[4,6]", "axis=tp ranks=2", "f32[2,6]"},
+    {"all_to_all", "f32[4,6]", "axis=tp ranks=2", "f32[4,6]"},
 };
 
 std::vector<Type> types_of(std::string_view text) {
@@ -198,7 +202,8 @@ TEST(EveryOperator, RefusesTooFewAndTooManyOperands) {
     const Node node = node_of(sample);
     std::vector<Type> types = types_of(sample.inputs);
     EXPECT_THROW(node.op->infer(node, {}), ConfigError);
-    if (node.op->name() == "concat" || node.op->name() == "clip_scale") return;
+    static const std::set<std::string_view> kAnyNumber{"concat", "clip_scale", "all_reduce"};
+    if (kAnyNumber.contains(node.op->name())) return;
     types.resize(types.size() + 2, {DType::f32, {1}});
     EXPECT_THROW(node.op->infer(node, types), ConfigError);
   });
@@ -206,8 +211,9 @@ TEST(EveryOperator, RefusesTooFewAndTooManyOperands) {
 
 TEST(EveryOperator, RefusesIntegersForItsFloatingPointOperands) {
   for_every_sample([](const Sample& sample) {
-    static const std::set<std::string_view> kAnyType{"cast",    "reshape", "transpose", "slice",
-                                                     "unslice", "pad",     "concat",    "to_layout"};
+    static const std::set<std::string_view> kAnyType{
+        "cast",   "reshape",   "transpose",  "slice",      "unslice",        "pad",
+        "concat", "to_layout", "all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
     const Node node = node_of(sample);
     if (kAnyType.contains(node.op->name())) return;
     std::vector<Type> types = types_of(sample.inputs);
@@ -358,7 +364,9 @@ TEST(OperatorList, HasGradientsForAllThatMathematicsAllows) {
            name.ends_with("_rows");
   };
   std::erase_if(without, is_backward);
-  EXPECT_EQ(without, (std::set<std::string_view>{"argmax", "clip_scale", "count_correct", "to_layout"}));
+  EXPECT_EQ(without,
+            (std::set<std::string_view>{"all_gather", "all_reduce", "all_to_all", "argmax", "clip_scale",
+                                        "count_correct", "reduce_scatter", "to_layout"}));
 }
 
 TEST(OperatorList, UpdatesWhatThePageSays) {

@@ -1,0 +1,23 @@
+#include "runtime/mesh_groups.h"
+
+#include "base/error.h"
+
+namespace hocket {
+
+MeshGroups::MeshGroups(std::unique_ptr<Transport> transport, Mesh mesh, GroupOptions options)
+    : mesh_(std::move(mesh)), world_(std::move(transport), std::move(options)) {
+  HOCKET_CHECK(world_.size() == mesh_.size(), "a mesh of {} ranks for a job of {}", mesh_.size(),
+               world_.size());
+  unsigned id = 1;
+  for (const Mesh::Axis& axis : mesh_.axes()) {
+    axes_.emplace(axis.name, world_.split(mesh_.members(rank(), axis.name), id++));
+  }
+}
+
+Group& MeshGroups::along(std::string_view axis) {
+  const auto at = axes_.find(axis);
+  HOCKET_CHECK(at != axes_.end(), "the mesh {} has no axis {}", mesh_.text(), axis);
+  return at->second;
+}
+
+}  // namespace hocket
