@@ -2,7 +2,8 @@
 
 namespace hocket {
 
-AsyncGroup::AsyncGroup(Group& group) : group_(group), thread_([this] { work(); }) {}
+AsyncGroup::AsyncGroup(Group& group, Observer observer)
+    : group_(group), observer_(std::move(observer)), thread_([this] { work(); }) {}
 
 AsyncGroup::~AsyncGroup() {
   {
@@ -45,11 +46,13 @@ void AsyncGroup::work() {
     const bool usable = !failure_;
     lock.unlock();
     std::exception_ptr failure;
+    const auto start = std::chrono::steady_clock::now();
     try {
       if (usable) group_.run(operation);
     } catch (...) {
       failure = std::current_exception();
     }
+    if (observer_) observer_(operation, start);
     lock.lock();
     if (failure) failure_ = failure;
     ++finished_;

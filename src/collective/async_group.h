@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -17,7 +19,11 @@ class AsyncGroup {
  public:
   using Handle = std::uint64_t;  // Operations finish in the order they were started.
 
-  explicit AsyncGroup(Group& group);
+  // Called by the thread after each operation; must not throw.
+  using Observer =
+      std::function<void(const Operation& operation, std::chrono::steady_clock::time_point start)>;
+
+  explicit AsyncGroup(Group& group, Observer observer = {});
   ~AsyncGroup();
   AsyncGroup(const AsyncGroup&) = delete;
   AsyncGroup& operator=(const AsyncGroup&) = delete;
@@ -30,6 +36,7 @@ class AsyncGroup {
   void work();
 
   Group& group_;
+  const Observer observer_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Operation> queue_;

@@ -93,6 +93,20 @@ class Planner {
       const std::size_t offset = layouts_.parameters.at(graph_.value(parameters[i]).name).offset;
       place(gradients[i].value.id(), {Space::gradient, offset});
     }
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->name() == "all_reduce") sum_gradients_in_place(node);
+    }
+  }
+
+  // The terms of a gradient lie where their sum will.
+  void sum_gradients_in_place(const Node& node) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId sum = node.outputs[i], terms = node.inputs[i];
+      const bool is_gradient = graph_.value(terms).role == Role::gradient;
+      if (is_gradient && is_placed_[static_cast<std::size_t>(sum)] &&
+          !is_placed_[static_cast<std::size_t>(terms)])
+        place(terms, plan_.locations[static_cast<std::size_t>(sum)]);
+    }
   }
 
   void find_last_uses() {
@@ -145,6 +159,11 @@ class Planner {
 
   // The block of an operand that may be written over, or -1.
   int reusable_block(ValueId id, const Node& node, int index) const {
+    if (node.op->name() == "all_reduce") {
+      const auto at = std::find(node.outputs.begin(), node.outputs.end(), id) - node.outputs.begin();
+      const int block = block_of_[static_cast<std::size_t>(node.inputs[static_cast<std::size_t>(at)])];
+      return block >= 0 && blocks_[static_cast<std::size_t>(block)].last == index ? block : -1;
+    }
     if (std::find(kInPlace.begin(), kInPlace.end(), node.op->name()) == kInPlace.end()) return -1;
     const ValueInfo& output = graph_.value(id);
     for (const ValueId operand : node.inputs) {

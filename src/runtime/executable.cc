@@ -1,18 +1,24 @@
 #include "runtime/executable.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 
 namespace hocket {
 
 Executable::Executable(std::unique_ptr<const Graph> graph, const StepLayouts& layouts,
-                       std::span<const Gradient> gradients, KernelSet kernels)
-    : graph_(std::move(graph)), plan_(plan_memory(*graph_, layouts, gradients)), work_(plan_.work_bytes) {
-  prepare(kernels);
+                       std::span<const Gradient> gradients, KernelSet kernels, Communicator* communicator)
+    : graph_(std::move(graph)),
+      plan_(plan_memory(*graph_, layouts, gradients)),
+      communicator_(communicator),
+      work_(plan_.work_bytes) {
+  prepare(kernels, communicator);
 }
 
-void Executable::prepare(KernelSet kernels) {
+void Executable::prepare(KernelSet kernels, Communicator* communicator) {
+  std::unordered_map<ValueId, std::size_t> pending;  // The exchange that a value comes from.
   std::size_t scratch_bytes = 0;
   std::size_t most_operands = 0;
   for (std::size_t i = 0; i < graph_->nodes().size(); ++i) {
@@ -20,12 +26,25 @@ void Executable::prepare(KernelSet kernels) {
     if (is_alias(*graph_, node)) continue;
     Instruction instruction;
     instruction.node = static_cast<int>(i);
-    for (const ValueId id : node.inputs)
+    for (const ValueId id : node.inputs) {
       instruction.operands.push_back(plan_.locations[static_cast<std::size_t>(id)]);
+      if (const auto at = pending.find(id); at != pending.end()) instruction.awaited.push_back(at->second);
+    }
     instruction.inputs = instruction.operands.size();
     for (const ValueId id : node.outputs)
       instruction.operands.push_back(plan_.locations[static_cast<std::size_t>(id)]);
-    kernels_.push_back(lower(*graph_, node, kernels));
+    if (communicator != nullptr && Exchange::is_for(node)) {
+      auto exchange = std::make_unique<Exchange>(*graph_, node, instruction.operands, *communicator);
+      if (exchange->is_deferrable()) {
+        instruction.exchange = exchange.get();
+        instruction.number = tickets_.size();
+        tickets_.push_back(0);
+        for (const ValueId id : node.outputs) pending[id] = instruction.number;
+      }
+      kernels_.push_back(std::move(exchange));
+    } else {
+      kernels_.push_back(lower(*graph_, node, kernels));
+    }
     instruction.kernel = kernels_.back().get();
     scratch_bytes = std::max(scratch_bytes, instruction.kernel->scratch_bytes());
     most_operands = std::max(most_operands, instruction.operands.size());
@@ -73,9 +92,20 @@ void Executable::run(Phase phase, Slot& slot, const Bindings& bindings, const Ob
                    graph_->nodes()[static_cast<std::size_t>(instruction.node)].name, i);
     }
     const Buffers operands(pointers_.data(), instruction.operands.size());
-    instruction.kernel->run(operands.first(instruction.inputs), operands.subspan(instruction.inputs),
-                            scratch_.data());
+    await(instruction);
+    if (instruction.exchange != nullptr) {
+      tickets_[instruction.number] = instruction.exchange->start(operands.first(instruction.inputs));
+    } else {
+      instruction.kernel->run(operands.first(instruction.inputs), operands.subspan(instruction.inputs),
+                              scratch_.data());
+    }
     if (observer != nullptr) (*observer)(instruction.node);
+  }
+}
+
+void Executable::await(const Instruction& instruction) {
+  for (const std::size_t number : instruction.awaited) {
+    communicator_->wait(std::exchange(tickets_[number], Communicator::Ticket{0}));
   }
 }
 

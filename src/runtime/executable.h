@@ -8,6 +8,7 @@
 #include "graph/arena_layout.h"
 #include "graph/graph.h"
 #include "graph/memory_plan.h"
+#include "runtime/exchange.h"
 #include "runtime/lower.h"
 #include "tensor/arena.h"
 #include "tensor/kernel.h"
@@ -46,8 +47,9 @@ class Executable {
   // Called after each node of a phase, with the node's index in graph().nodes().
   using Observer = std::function<void(int node)>;
 
+  // A graph that communicates needs a communicator, which outlives the executable.
   Executable(std::unique_ptr<const Graph> graph, const StepLayouts& layouts,
-             std::span<const Gradient> gradients, KernelSet kernels);
+             std::span<const Gradient> gradients, KernelSet kernels, Communicator* communicator = nullptr);
 
   Slot make_slot() const;
   // The memory must stay valid and have the input's type. Returns false when the graph has no such input.
@@ -69,9 +71,13 @@ class Executable {
     const Kernel* kernel = nullptr;
     std::vector<Location> operands;  // Inputs, then outputs.
     std::size_t inputs = 0;
+    const Exchange* exchange = nullptr;  // Of a node that communicates while others run.
+    std::vector<std::size_t> awaited;    // The exchanges whose results it reads, by number.
+    std::size_t number = 0;              // Of its own exchange.
   };
 
-  void prepare(KernelSet kernels);
+  void prepare(KernelSet kernels, Communicator* communicator);
+  void await(const Instruction& instruction);
   std::byte* address(Location location, const Slot& slot, const Bindings& bindings) const;
 
   std::unique_ptr<const Graph> graph_;
@@ -79,6 +85,8 @@ class Executable {
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<Instruction> instructions_[kPhases];
   std::vector<std::byte*> pointers_;  // The operands of the instruction that runs.
+  Communicator* communicator_ = nullptr;
+  std::vector<Communicator::Ticket> tickets_;  // Of the exchanges under way, by number.
   Arena work_;
   Arena scratch_;
 };

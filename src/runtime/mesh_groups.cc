@@ -8,10 +8,11 @@ MeshGroups::MeshGroups(std::unique_ptr<Transport> transport, Mesh mesh, GroupOpt
     : mesh_(std::move(mesh)), world_(std::move(transport), std::move(options)) {
   HOCKET_CHECK(world_.size() == mesh_.size(), "a mesh of {} ranks for a job of {}", mesh_.size(),
                world_.size());
-  unsigned id = 1;
-  for (const Mesh::Axis& axis : mesh_.axes()) {
-    axes_.emplace(axis.name, world_.split(mesh_.members(rank(), axis.name), id++));
-  }
+  for (const Mesh::Axis& axis : mesh_.axes()) axes_.emplace(axis.name, open_along(axis.name));
+}
+
+Group MeshGroups::open_along(std::string_view axis) {
+  return world_.split(mesh_.members(rank(), axis), next_id_++);
 }
 
 Group& MeshGroups::along(std::string_view axis) {

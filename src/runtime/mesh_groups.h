@@ -21,12 +21,15 @@ class MeshGroups {
   Rank rank() const { return world_.rank(); }
   Group& world() { return world_; }
   Group& along(std::string_view axis);  // The ranks that differ from this one along the axis alone.
+  // Another group of the same ranks, for another thread. All of them call it at the same time.
+  Group open_along(std::string_view axis);
   AxisShare share(std::string_view axis) const { return mesh_.share(rank(), axis); }
 
  private:
   Mesh mesh_;
   Group world_;
   std::map<std::string, Group, std::less<>> axes_;
+  unsigned next_id_ = 1;
 };
 
 }  // namespace hocket

@@ -73,7 +73,7 @@ struct Instance {
   Instance(const Graph& forward, const ProgramOptions& options)
       : program(forward, options), memory(program.layouts()), slot(program.training().make_slot()) {
     const Graph& graph = program.training().graph();
-    memory.initialize(graph, program.layouts(), 3);
+    memory.initialize(program, 3);
     for (const ValueId id : graph.values_of(Role::input)) {
       inputs.push_back(make_input(graph.value(id)));
       program.training().bind(slot, graph.value(id).name, inputs.back().bytes().data());

@@ -117,7 +117,7 @@ class Replay {
                  {.optimizer = optimizer_, .kernels = kernels}),
         memory_(program_.layouts()),
         slot_(program_.training().make_slot()) {
-    memory_.initialize(program_.training().graph(), program_.layouts(), 1);
+    memory_.initialize(program_, 1);
     for (const ArenaLayout::Entry& entry : program_.layouts().parameters.entries()) {
       const Tensor parameter = view_of(memory_.parameters, entry);
       real == DType::f64 ? fill_parameter<double>(entry.name, parameter)

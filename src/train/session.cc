@@ -111,7 +111,7 @@ Session::Session(const TrainOptions& options, const DataInfo& info)
   program.micro_batches = options.micro_batches;
   program_ = std::make_unique<Program>(*model_, program);
   memory_ = std::make_unique<StepMemory>(program_->layouts());
-  memory_->initialize(program_->training().graph(), program_->layouts(), options.seed);
+  memory_->initialize(*program_, options.seed);
 }
 
 std::int64_t Session::parameter_count() const { return size_of_model(*model_).parameters; }

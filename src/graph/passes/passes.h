@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "graph/graph.h"
+#include "graph/operator.h"
 
 // Rewrites of a whole graph. Each keeps what the graph computes and leaves its nodes in a runnable order.
 namespace hocket {
@@ -25,5 +27,10 @@ void choose_layouts(Graph& graph);
 
 // Lets matrix products and convolutions read bf16 copies of their operands; everything else stays f32.
 void use_bf16_products(Graph& graph);
+
+// Joins the all_reduce nodes of gradients whose parameters follow each other into one per bucket of at least
+// `bytes`, right behind the node that makes the last of its gradients; updates run in the order in which
+// buckets arrive.
+void bucket_gradients(Graph& graph, std::span<const Gradient> gradients, std::size_t bytes);
 
 }  // namespace hocket

@@ -1,0 +1,53 @@
+#include "runtime/communicator.h"
+
+namespace hocket {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t ns(Clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
+}
+
+}  // namespace
+
+Communicator::Communicator(MeshGroups& groups, bool overlap) : groups_(groups) {
+  if (!overlap || groups.mesh().size_of("dp") == 1) return;
+  background_group_ = std::make_unique<Group>(groups.open_along("dp"));
+  background_ = std::make_unique<AsyncGroup>(
+      *background_group_,
+      [this](const Operation& operation, Clock::time_point start) { finished(operation, start); });
+}
+
+void Communicator::finished(const Operation& operation, Clock::time_point start) {
+  const Clock::time_point end = Clock::now();
+  busy_ns_ += ns(end - start);
+  if (observer_) observer_(operation, ns(start.time_since_epoch()), ns(end.time_since_epoch()));
+}
+
+void Communicator::run(std::string_view axis, const Operation& operation) {
+  const Clock::time_point start = Clock::now();
+  groups_.along(axis).run(operation);
+  exposed_ns_ += ns(Clock::now() - start);
+  finished(operation, start);
+}
+
+Communicator::Ticket Communicator::start(std::string_view axis, const Operation& operation) {
+  if (background_ && axis == "dp") return background_->start(operation);
+  run(axis, operation);
+  return 0;
+}
+
+void Communicator::wait(Ticket ticket) {
+  if (ticket == 0) return;
+  const Clock::time_point start = Clock::now();
+  background_->wait(ticket);
+  exposed_ns_ += ns(Clock::now() - start);
+}
+
+std::span<std::byte> Communicator::allocate_gradients(std::size_t bytes) {
+  if (groups_.mesh().size_of("dp") == 1) return groups_.world().allocate(bytes);
+  return (background_ ? *background_group_ : groups_.along("dp")).allocate(bytes);
+}
+
+}  // namespace hocket

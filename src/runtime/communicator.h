@@ -1,0 +1,50 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "collective/async_group.h"
+#include "runtime/mesh_groups.h"
+
+namespace hocket {
+
+// Carries out the collectives of a step: at once, or in a thread of its own while the step goes on. Knows
+// where the time went. Used by one thread.
+class Communicator {
+ public:
+  using Ticket = std::uint64_t;  // 0: done.
+  // From the start to the end of an operation, in nanoseconds of the steady clock; called by either thread.
+  using SpanObserver = std::function<void(const Operation& operation, std::int64_t start, std::int64_t end)>;
+
+  // With `overlap`, what start() begins along dp runs in the background. The groups must outlive it.
+  Communicator(MeshGroups& groups, bool overlap);
+
+  MeshGroups& groups() { return groups_; }
+  void run(std::string_view axis, const Operation& operation);
+  // The operation's buffers belong to it until wait() has returned.
+  Ticket start(std::string_view axis, const Operation& operation);
+  void wait(Ticket ticket);
+
+  // Memory in which gradients are reduced without a copy.
+  std::span<std::byte> allocate_gradients(std::size_t bytes);
+
+  void set_span_observer(SpanObserver observer) { observer_ = std::move(observer); }
+  std::int64_t busy_ns() const { return busy_ns_; }        // In collectives.
+  std::int64_t exposed_ns() const { return exposed_ns_; }  // Of these, while nothing else went on.
+
+ private:
+  void finished(const Operation& operation, std::chrono::steady_clock::time_point start);
+
+  MeshGroups& groups_;
+  SpanObserver observer_;
+  std::atomic<std::int64_t> busy_ns_ = 0;
+  std::int64_t exposed_ns_ = 0;
+  std::unique_ptr<Group> background_group_;
+  std::unique_ptr<AsyncGroup> background_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/memory_plan.h"
+#include "runtime/communicator.h"
+#include "tensor/kernel.h"
+
+namespace hocket {
+
+// A node that communicates, prepared: the collectives of a Communicator on the node's operands.
+class Exchange final : public Kernel {
+ public:
+  // `locations` are those of the node's operands, inputs first.
+  Exchange(const Graph& graph, const Node& node, std::span<const Location> locations,
+           Communicator& communicator);
+
+  static bool is_for(const Node& node);
+
+  void run(Buffers in, Buffers out, std::byte* scratch) const override;
+  std::size_t scratch_bytes() const override { return scratch_bytes_; }
+
+  // Whether it may go on while other nodes run: it works in place, on memory that lasts.
+  bool is_deferrable() const { return is_deferrable_; }
+  // As run(), but only begins; wait for the ticket before its outputs are read.
+  Communicator::Ticket start(Buffers in) const;
+
+ private:
+  struct Part {
+    std::size_t operand = 0;  // Where it starts; it may reach over the operands behind.
+    DType dtype = DType::f32;
+    std::size_t count = 0;  // Elements.
+  };
+
+  Operation operation(const Part& part, std::byte* data) const;
+
+  Communicator& communicator_;
+  std::string axis_;
+  AxisShare share_;
+  Collective collective_ = Collective::all_reduce;
+  Reduction reduction_ = Reduction::sum;
+  std::vector<Part> parts_;
+  std::size_t scratch_bytes_ = 0;
+  bool is_deferrable_ = false;
+};
+
+}  // namespace hocket

@@ -1,0 +1,242 @@
+// A step that is cut along a mesh trains as the whole one does.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "net/run_ranks.h"
+#include "nn/model.h"
+#include "runtime/program.h"
+#include "tensor/box.h"
+#include "tensor/kernels/threads.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::int64_t kBatch = 12;
+constexpr std::int64_t kSamples = 11;  // The last row of the batch is padding.
+constexpr std::int64_t kClasses = 12;
+constexpr int kSteps = 20;
+
+SampleSpec images(std::int64_t channels, std::int64_t size) {
+  SampleSpec spec;
+  spec.fields = {{"image", DType::f32, {channels, size, size}}, {"label", DType::i32, {}}};
+  spec.classes = kClasses;
+  return spec;
+}
+
+SampleSpec text(std::int64_t context) {
+  SampleSpec spec;
+  spec.fields = {{"tokens", DType::i32, {context}}, {"label", DType::i32, {context}}};
+  spec.target = Target::next_token;
+  spec.classes = kClasses;
+  return spec;
+}
+
+// The whole batch's tensor for an input.
+Tensor make_input(const std::string& name, const Type& type, int step) {
+  Tensor tensor(type.dtype, type.shape);
+  Rng rng{11, name.size(), static_cast<std::uint64_t>(name[0]), static_cast<std::uint64_t>(step)};
+  if (name == "hyper") {
+    const Hyper hyper = hyper_at({.rule = "adamw"}, 0.01, step);
+    std::copy_n(&hyper.learning_rate, 4, tensor.values<double>().begin());
+  } else if (name == "weight") {
+    for (std::int64_t i = 0; i < type.shape[0]; ++i)
+      tensor.values<float>()[static_cast<std::size_t>(i)] = i < kSamples ? 1 : 0;
+  } else if (name == "dloss") {
+    tensor.values<double>()[0] = 1.0 / kSamples;
+  } else if (name == "key") {
+    tensor.values<std::int64_t>()[0] = 5;
+    tensor.values<std::int64_t>()[1] = step;
+  } else if (type.dtype == DType::f32) {
+    for (float& x : tensor.values<float>()) x = static_cast<float>(rng.normal());
+  } else {
+    for (std::int32_t& x : tensor.values<std::int32_t>()) x = static_cast<std::int32_t>(rng.below(kClasses));
+  }
+  return tensor;
+}
+
+struct Outcome {
+  double loss = 0;  // Summed over the ranks' shares, of the last step.
+  std::map<std::string, Tensor> parameters;
+  std::vector<Conversion> conversions;
+  Traffic traffic;
+};
+
+ProgramOptions reference() {
+  ProgramOptions options;
+  options.optimizer.rule = "adamw";
+  options.optimizer.weight_decay = 0.01;
+  options.kernels = KernelSet::reference;
+  return options;
+}
+
+// Trains as one rank of a mesh, or alone, and returns what this rank has of the parameters.
+Outcome train_one(const std::string& model, const SampleSpec& spec, ProgramOptions options, DType real,
+                  int micro) {
+  options.micro_batches = micro;
+  const std::int64_t rows = kBatch / micro;
+  const std::unique_ptr<Graph> forward = build_model(parse_model(model), spec, rows, real);
+  Program program(*forward, options);
+  StepMemory memory(program.layouts(), options.communicator);
+  memory.initialize(program, 3);
+  Executable& training = program.training();
+  Slot slot = training.make_slot();
+  const AxisShare dp = options.place.mesh.share(options.place.rank, "dp");
+  Outcome outcome;
+  for (int step = 0; step < kSteps; ++step) {
+    outcome.loss = 0;
+    if (micro > 1) std::fill(memory.gradients.bytes().begin(), memory.gradients.bytes().end(), std::byte{0});
+    std::vector<Tensor> bound;
+    for (int part = 0; part < micro; ++part) {
+      for (const ValueId id : training.graph().values_of(Role::input)) {
+        const ValueInfo& input = training.graph().value(id);
+        Type global = input.type;
+        const bool is_batch = input.name != "hyper" && input.name != "dloss" && input.name != "key";
+        if (is_batch) global.shape[0] = kBatch;
+        const Tensor whole = make_input(input.name, global, step);
+        IntList begin(static_cast<std::size_t>(global.shape.rank()), 0);
+        const std::int64_t first = part * rows + dp.index * (rows / dp.count);
+        if (is_batch) begin[0] = first;
+        bound.emplace_back(input.type.dtype, input.type.shape);
+        copy_from_box(whole, begin, bound.back());
+        if (input.name == "key") bound.back().values<std::int64_t>()[2] = first;
+        training.bind(slot, input.name, bound.back().bytes().data());
+      }
+      training.run(Phase::forward, slot, memory.bindings());
+      const Tensor loss = training.output(slot, "loss");
+      outcome.loss += loss.dtype() == DType::f64 ? loss.values<double>()[0]
+                                                 : static_cast<double>(loss.values<float>()[0]);
+      training.run(Phase::backward, slot, memory.bindings());
+    }
+    training.run(Phase::update, slot, memory.bindings());
+  }
+  for (const ArenaLayout::Entry& entry : program.layouts().parameters.entries()) {
+    Tensor copy(entry.type.dtype, entry.type.shape);
+    const Tensor own = view_of(memory.parameters, entry);
+    std::copy(own.bytes().begin(), own.bytes().end(), copy.bytes().begin());
+    outcome.parameters.emplace(entry.name, copy);
+  }
+  outcome.conversions = program.conversions();
+  return outcome;
+}
+
+double difference(const Tensor& a, const Tensor& b) {
+  double most = 0;
+  const auto value = [](const Tensor& tensor, std::size_t i) {
+    return tensor.dtype() == DType::f64 ? tensor.values<double>()[i]
+                                        : static_cast<double>(tensor.values<float>()[i]);
+  };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(a.shape().count()); ++i) {
+    most = std::max(most, std::fabs(value(a, i) - value(b, i)));
+  }
+  return most;
+}
+
+struct Cut {
+  std::string mesh;
+  std::vector<std::string> places = {};
+  bool sync_batch_norm = true;
+  int micro = 1;
+  bool overlap = false;
+  std::size_t bucket_bytes = std::size_t{1} << 40;
+  Medium medium = Medium::inproc;
+};
+
+struct MeshRun {
+  std::vector<Outcome> ranks;
+  std::vector<std::string> errors;
+};
+
+MeshRun train_on_mesh(const std::string& model, const SampleSpec& spec, const ProgramOptions& base,
+                      const Cut& cut, DType real = DType::f64) {
+  const Mesh mesh = Mesh::parse(cut.mesh, 0);
+  MeshRun run;
+  run.ranks.resize(static_cast<std::size_t>(mesh.size()));
+  run.errors = run_ranks(
+      mesh.size(),
+      [&](std::unique_ptr<Transport> transport) {
+        MeshGroups groups(std::move(transport), mesh);
+        Communicator communicator(groups, cut.overlap);
+        ProgramOptions options = base;
+        options.communicator = &communicator;
+        options.bucket_bytes = cut.bucket_bytes;
+        options.place.mesh = mesh;
+        options.place.rank = groups.rank();
+        options.place.sync_batch_norm = cut.sync_batch_norm;
+        for (const std::string& text : cut.places)
+          options.place.declarations.push_back(Declaration::parse(text));
+        run.ranks[static_cast<std::size_t>(groups.rank())] = train_one(model, spec, options, real, cut.micro);
+      },
+      cut.medium);
+  return run;
+}
+
+void expect_serial(const std::string& model, const SampleSpec& spec, const Cut& cut,
+                   const ProgramOptions& options = reference()) {
+  SCOPED_TRACE(model + " on " + cut.mesh);
+  kernel::set_num_threads(1);
+  const Outcome serial = train_one(model, spec, options, DType::f64, cut.micro);
+  const MeshRun run = train_on_mesh(model, spec, options, cut);
+  for (const std::string& error : run.errors) ASSERT_EQ(error, "");
+  const Mesh mesh = Mesh::parse(cut.mesh, 0);
+  double loss = 0;
+  for (int rank = 0; rank < mesh.size(); ++rank) {
+    const Outcome& own = run.ranks[static_cast<std::size_t>(rank)];
+    if (mesh.share(rank, "tp").index == 0) loss += own.loss;
+    ASSERT_EQ(own.parameters.size(), serial.parameters.size());
+    for (const auto& [name, part] : own.parameters) {
+      const Tensor& whole = serial.parameters.at(name);
+      IntList begin(static_cast<std::size_t>(whole.shape().rank()), 0);
+      for (int dim = 0; dim < whole.shape().rank(); ++dim) {
+        if (part.shape()[dim] != whole.shape()[dim])
+          begin[static_cast<std::size_t>(dim)] = mesh.share(rank, "tp").index * part.shape()[dim];
+      }
+      Tensor expected(part.dtype(), part.shape());
+      copy_from_box(whole, begin, expected);
+      EXPECT_LE(difference(part, expected), 1e-10) << "rank " << rank << ": " << name;
+    }
+  }
+  EXPECT_NEAR(loss, serial.loss, 1e-9);
+}
+
+const std::vector<std::pair<std::string, SampleSpec>>& models() {
+  static const std::vector<std::pair<std::string, SampleSpec>> kModels{
+      {"mlp,hidden=24x16", images(1, 6)},
+      {"lenet,channels=4x8,hidden=16", images(1, 8)},
+      {"resnet,depth=8", images(3, 8)},
+      {"gpt,layers=2,width=16,heads=4", text(8)}};
+  return kModels;
+}
+
+TEST(PlacedProgram, CutByTheBatchTrainsAsOneWorker) {
+  for (const auto& [model, spec] : models()) {
+    for (const char* mesh : {"dp=2", "dp=3", "dp=4"}) expect_serial(model, spec, {mesh});
+  }
+}
+
+TEST(PlacedProgram, KeepsDropoutsMasks) {
+  expect_serial("mlp,hidden=24x16,dropout=0.3", images(1, 6), {"dp=3"});
+}
+
+TEST(PlacedProgram, ClipsByTheNormOfAllRanks) {
+  ProgramOptions options = reference();
+  options.optimizer.clip = 0.1;
+  expect_serial("mlp,hidden=24x16", images(1, 6), {"dp=2"}, options);
+}
+
+TEST(PlacedProgram, AddsUpMicroBatches) {
+  expect_serial("mlp,hidden=24x16", images(1, 6), {.mesh = "dp=2", .micro = 3});
+}
+
+TEST(PlacedProgram, ReducesInBucketsInTheBackground) {
+  for (const Medium medium : {Medium::inproc, Medium::shm, Medium::tcp}) {
+    expect_serial("gpt,layers=2,width=16,heads=4", text(8),
+                  {.mesh = "dp=2", .overlap = true, .bucket_bytes = 4096, .medium = medium});
+  }
+}
+
+}  // namespace
+}  // namespace hocket
