@@ -16,6 +16,7 @@ CsrSpec csr_spec(const NodeView& node, int first, const ValueInfo& dense, std::i
   spec.features = features;
   spec.k = dense.type.shape.count() / spec.n;
   spec.dtype = dense.type.dtype;
+  spec.first = node.integer("part") * features;
   return spec;
 }
 
@@ -25,7 +26,8 @@ CsrSpec csr_rows_spec(const NodeView& node) { return csr_spec(node, 1, node.in(0
 
 // `ids` is operand 1 in all of them; `dense` is the value with one row of the table per id.
 EmbeddingSpec embedding_spec(const NodeView& node, const ValueInfo& dense, std::int64_t vocabulary) {
-  return {vocabulary, dense.type.shape.back(), node.in_shape(1).count(), dense.type.dtype};
+  return {vocabulary, dense.type.shape.back(), node.in_shape(1).count(), dense.type.dtype,
+          node.integer("part") * vocabulary};
 }
 
 EmbeddingSpec lookup_spec(const NodeView& node) {

@@ -26,6 +26,7 @@ UpdateSpec update_rows_spec(const NodeView& node) {
   UpdateSpec spec = update_spec<rule>(node);
   spec.rows = node.in_shape(2).count();
   spec.width = node.in_shape(1).count() / spec.rows;
+  spec.first = node.integer("part") * node.in_shape(0)[0];
   spec.has_scale = node.in_count() > 4 + spec.slots();
   return spec;
 }

@@ -84,11 +84,13 @@ struct AttentionSpec {
 struct EmbeddingSpec {  // table (vocabulary, width), ids (count)
   std::int64_t vocabulary = 0, width = 0, count = 0;
   DType dtype = DType::f32;
+  std::int64_t first = 0;  // The id of the table's first row, where it is part of a longer one.
 };
 
 struct CsrSpec {  // values and columns (capacity), offsets (n + 1), w (features, k), y (n, k)
   std::int64_t n = 0, capacity = 0, features = 0, k = 1;
   DType dtype = DType::f32;
+  std::int64_t first = 0;  // The feature of w's first row, where it is part of a longer matrix.
 };
 
 enum class Unary : std::uint8_t { relu, tanh, sigmoid, gelu, exp };
@@ -172,6 +174,7 @@ struct UpdateSpec {
   UpdateRule rule = UpdateRule::sgd;
   std::int64_t count = 0;            // Elements of the parameter.
   std::int64_t rows = 0, width = 0;  // For a row-sparse gradient: (rows, width) and their ids; else rows = 0.
+  std::int64_t first = 0;            // The id of the parameter's first row, where it is part of a longer one.
   double mu = 0.9, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, decay = 0;
   bool has_scale = false;
   DType dtype = DType::f32;

@@ -51,6 +51,10 @@ class Attention final : public Operator {
     return {{{sharded(0)}, {sharded(0), sharded(0)}}, {{sharded(2)}, {sharded(2), sharded(1)}}};
   }
 
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    if (rule.inputs[0] == sharded(2)) divide_attribute(node, "heads", share.count);
+  }
+
   double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {
     return 2 * product_flops(in[0].shape);
   }
@@ -76,6 +80,10 @@ class AttentionGrad final : public Operator {
     return {{{sharded(0), sharded(0), sharded(0)}, {sharded(0)}},
             {{sharded(2), sharded(2), sharded(1)}, {sharded(2)}},
             {{kPartialSum, kReplicated, kReplicated}, {kPartialSum}}};
+  }
+
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    if (rule.inputs[0] == sharded(2)) divide_attribute(node, "heads", share.count);
   }
 
   double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {

@@ -46,6 +46,10 @@ class SumTo final : public Operator {
     }
     return rules;
   }
+
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    divide_entry(node, "shape", rule.outputs[0], share.count);
+  }
 };
 
 // y = x repeated        dx = dy summed
@@ -71,11 +75,16 @@ class BroadcastTo final : public Operator {
     const Shape& x = in[0].shape;
     const Shape y = shape_attribute(node, "shape");
     PlacementRules rules{uniform_rule(1, 1, kPartialSum)};
-    for (int dim = 0; dim < x.rank(); ++dim) {
-      const int wide = dim + y.rank() - x.rank();
-      if (x[dim] == y[wide]) rules.push_back({{sharded(dim)}, {sharded(wide)}});
+    for (int dim = 0; dim < y.rank(); ++dim) {
+      const int own = dim - (y.rank() - x.rank());
+      const bool is_repeated = own < 0 || x[own] != y[dim];
+      rules.push_back({{is_repeated ? kReplicated : sharded(own)}, {sharded(dim)}});
     }
     return rules;
+  }
+
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    divide_entry(node, "shape", rule.outputs[0], share.count);
   }
 
   double flops(const Node&, std::span<const Type>, std::span<const Type>) const override { return 0; }

@@ -250,8 +250,11 @@ class Cast final : public Operator {
     return {{back.cast_to(0, dy[0]), {}}};
   }
 
-  std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
-    return same_cut(1, 1, in[0].shape.rank());
+  std::vector<PlacementRule> placements(const Node& node, std::span<const Type> in) const override {
+    PlacementRules rules = same_cut(1, 1, in[0].shape.rank());
+    const bool is_linear = is_float(in[0].dtype) && is_float(target(node));
+    if (is_linear) rules.push_back(uniform_rule(1, 1, kPartialSum));
+    return rules;
   }
 
  private:

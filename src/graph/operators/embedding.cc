@@ -27,12 +27,14 @@ std::int64_t expect_rows(const Operands& operands) {
 class Embedding final : public Operator {
  public:
   std::string_view name() const override { return "embedding"; }
+  std::vector<std::string_view> attribute_names() const override { return {"part"}; }
 
-  std::vector<Type> infer(const Node&, std::span<const Type> in) const override {
+  std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
     const Operands operands(in, {"table", "ids"});
     operands.expect_float(0);
     operands.expect_rank(0, 2);
     operands.expect_dtype(1, DType::i32);
+    expect_part(node);
     return {make_type(in[0].dtype, rows_of(in[1].shape, in[0].shape[1]))};
   }
 
@@ -54,17 +56,22 @@ class Embedding final : public Operator {
     return rules;
   }
 
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    if (rule.inputs[0] == sharded(0)) choose_part(node, share);
+  }
+
   double flops(const Node&, std::span<const Type>, std::span<const Type>) const override { return 0; }
 };
 
 class EmbeddingGrad final : public Operator {
  public:
   std::string_view name() const override { return "embedding_grad"; }
-  std::vector<std::string_view> attribute_names() const override { return {"rows"}; }
+  std::vector<std::string_view> attribute_names() const override { return {"rows", "part"}; }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
     const Operands operands(in, {"dy", "ids"});
     const std::int64_t width = expect_rows(operands);
+    expect_part(node);
     return {make_type(in[0].dtype, {required_integer(node, "rows", 1), width})};
   }
 
@@ -75,6 +82,12 @@ class EmbeddingGrad final : public Operator {
                          {{kPartialSum, kReplicated}, {kPartialSum}}};
     for (int dim = 0; dim < rank; ++dim) rules.push_back({{sharded(dim), sharded(dim)}, {kPartialSum}});
     return rules;
+  }
+
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    if (rule.outputs[0] != sharded(0)) return;
+    divide_attribute(node, "rows", share.count);
+    choose_part(node, share);
   }
 
   double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {

@@ -65,7 +65,8 @@ class LayerNormGrad final : public Operator {
   }
 
   std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
-    PlacementRules rules;
+    PlacementRules rules{{{kPartialSum, kReplicated, kReplicated, kReplicated, kReplicated},
+                          {kPartialSum, kPartialSum, kPartialSum}}};
     for (int dim = 0; dim < in[1].shape.rank() - 1; ++dim) {
       rules.push_back({{sharded(dim), sharded(dim), sharded(dim), sharded(dim), kReplicated},
                        {sharded(dim), kPartialSum, kPartialSum}});

@@ -80,6 +80,12 @@ bool has_relu(const Node& node) {
   return activation == "relu";
 }
 
+void expect_part(const Node& node) {
+  constexpr std::int64_t kMostParts = std::int64_t{1} << 20;  // So that part · rows cannot overflow.
+  const std::int64_t part = integer_from(node, "part", 0, 0);
+  if (part >= kMostParts) throw ConfigError("attribute part={} must be less than {}", part, kMostParts);
+}
+
 Operands::Operands(std::span<const Type> types, std::initializer_list<std::string_view> names,
                    std::size_t optional)
     : Operands(types, std::vector<std::string_view>(names), optional) {}

@@ -13,4 +13,22 @@ PlacementRules same_cut(int inputs, int outputs, int rank) {
   return rules;
 }
 
+void divide_attribute(Node& node, std::string_view key, int ranks) {
+  node.attributes.set(key, node.attributes.integer(key, 1) / ranks);
+}
+
+void divide_entry(Node& node, std::string_view key, const Placement& placement, int ranks) {
+  const auto* cut = std::get_if<Sharded>(&placement);
+  if (cut == nullptr) return;
+  IntList list = node.attributes.list(key);
+  std::int64_t& entry = list[static_cast<std::size_t>(cut->dim)];
+  if (entry == -1) return;
+  entry /= ranks;
+  node.attributes.set(key, list);
+}
+
+void choose_part(Node& node, AxisShare share) {
+  node.attributes.set("part", node.attributes.integer("part", 0) * share.count + share.index);
+}
+
 }  // namespace hocket

@@ -42,7 +42,7 @@ class Reshape final : public Operator {
   }
 
   // A dimension stays cut evenly when as many elements lie before it as before: equal parts are then the same
-  // elements.
+  // elements, also where dimensions merge behind it or it splits.
   std::vector<PlacementRule> placements(const Node& node, std::span<const Type> in) const override {
     const Shape& x = in[0].shape;
     const Shape y = target(node, x);
@@ -54,6 +54,10 @@ class Reshape final : public Operator {
       }
     }
     return rules;
+  }
+
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    divide_entry(node, "shape", rule.outputs[0], share.count);
   }
 
  private:
@@ -178,6 +182,15 @@ class Slice final : public Operator {
     }
     return rules;
   }
+
+  // What is cut is taken whole.
+  void localize(Node& node, const PlacementRule& rule, AxisShare) const override {
+    const auto* cut = std::get_if<Sharded>(&rule.outputs[0]);
+    if (cut == nullptr || !node.attributes.has("end")) return;
+    IntList end = node.attributes.list("end");
+    end[static_cast<std::size_t>(cut->dim)] = -1;
+    node.attributes.set("end", end);
+  }
 };
 
 // dx = zeros of `shape` with dy at begin + i·step        ddy = slice(ddx)
@@ -216,6 +229,10 @@ class Unslice final : public Operator {
       if (x[dim] == in[0].shape[dim]) rules.push_back(uniform_rule(1, 1, sharded(dim)));
     }
     return rules;
+  }
+
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    divide_entry(node, "shape", rule.outputs[0], share.count);
   }
 
  private:

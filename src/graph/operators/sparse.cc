@@ -40,12 +40,14 @@ double entry_flops(const Shape& values, std::int64_t width) {
 class CsrMatmul final : public Operator {
  public:
   std::string_view name() const override { return "csr_matmul"; }
+  std::vector<std::string_view> attribute_names() const override { return {"part"}; }
 
-  std::vector<Type> infer(const Node&, std::span<const Type> in) const override {
+  std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
     const Operands operands(in, {"values", "columns", "offsets", "w"});
     const std::int64_t rows = expect_csr(operands, 0);
     operands.expect_dtype_of(3, 0);
     operands.expect_rank(3, 2);
+    expect_part(node);
     return {make_type(in[3].dtype, {rows, in[3].shape[1]})};
   }
 
@@ -67,6 +69,10 @@ class CsrMatmul final : public Operator {
             {{kReplicated, kReplicated, kReplicated, sharded(1)}, {sharded(1)}}};
   }
 
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    if (rule.inputs[3] == sharded(0)) choose_part(node, share);
+  }
+
   double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {
     return entry_flops(in[0].shape, in[3].shape[1]);
   }
@@ -75,11 +81,12 @@ class CsrMatmul final : public Operator {
 class CsrMatmulDw final : public Operator {
  public:
   std::string_view name() const override { return "csr_matmul_dw"; }
-  std::vector<std::string_view> attribute_names() const override { return {"features"}; }
+  std::vector<std::string_view> attribute_names() const override { return {"features", "part"}; }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
     const Operands operands(in, {"dy", "values", "columns", "offsets"});
     const std::int64_t width = expect_dy(operands);
+    expect_part(node);
     return {make_type(in[0].dtype, {required_integer(node, "features", 1), width})};
   }
 
@@ -87,6 +94,12 @@ class CsrMatmulDw final : public Operator {
     return {{{sharded(0), kLocal, kLocal, kLocal}, {kPartialSum}},
             {{sharded(1), kReplicated, kReplicated, kReplicated}, {sharded(1)}},
             {{kReplicated, kReplicated, kReplicated, kReplicated}, {sharded(0)}}};
+  }
+
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    if (rule.outputs[0] != sharded(0)) return;
+    divide_attribute(node, "features", share.count);
+    choose_part(node, share);
   }
 
   double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {

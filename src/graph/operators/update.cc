@@ -119,7 +119,9 @@ class Update final : public Operator {
 class RowsUpdate final : public Operator {
  public:
   explicit RowsUpdate(const UpdateFormula& formula)
-      : formula_(formula), name_(std::string(formula.name) + "_rows") {}
+      : formula_(formula), name_(std::string(formula.name) + "_rows") {
+    formula_.attributes.push_back("part");
+  }
   std::string_view name() const override { return name_; }
   std::vector<std::string_view> attribute_names() const override { return formula_.attributes; }
 
@@ -142,6 +144,7 @@ class RowsUpdate final : public Operator {
     operands.expect_dtype(2, DType::i32);
     operands.expect_shape(2, {in[1].shape[0]});
     expect_tail(operands, 3, slots());
+    expect_part(node);
     check_constants(node);
     return {};
   }
@@ -156,6 +159,10 @@ class RowsUpdate final : public Operator {
       if (dim == 1) inputs[1] = sharded(1);
     }
     return rules;
+  }
+
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    if (rule.inputs[0] == sharded(0)) choose_part(node, share);
   }
 
   double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {

@@ -45,7 +45,7 @@ void add_row(float factor, const float* x, float* y, std::int64_t width) {
   }
 }
 
-bool is_inside(std::int32_t id, std::int64_t bound) { return id >= 0 && id < bound; }
+bool is_inside(std::int64_t row, std::int64_t bound) { return row >= 0 && row < bound; }
 
 // The sparse input of the three products.
 struct CsrRows {
@@ -58,10 +58,11 @@ struct CsrRows {
   const std::int32_t *columns, *offsets;
 };
 
-double sparse_dot(const CsrRows& x, std::int64_t row, const float* w, std::int64_t features) {
+double sparse_dot(const CsrSpec& spec, const CsrRows& x, std::int64_t sample, const float* w) {
   double sum = 0;
-  for (std::int64_t z = x.offsets[row]; z < x.offsets[row + 1]; ++z) {
-    if (is_inside(x.columns[z], features)) sum += static_cast<double>(x.values[z]) * w[x.columns[z]];
+  for (std::int64_t z = x.offsets[sample]; z < x.offsets[sample + 1]; ++z) {
+    const std::int64_t row = x.columns[z] - spec.first;
+    if (is_inside(row, spec.features)) sum += static_cast<double>(x.values[z]) * w[row];
   }
   return sum;
 }
@@ -143,14 +144,13 @@ std::unique_ptr<Kernel> make_csr_matmul(const CsrSpec& spec) {
     parallel_for(spec.n, 256, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         if (spec.k == 1) {
-          y[i] = static_cast<float>(sparse_dot(x, i, w, spec.features));
+          y[i] = static_cast<float>(sparse_dot(spec, x, i, w));
           continue;
         }
-        float* row = y + i * spec.k;
-        std::fill_n(row, spec.k, 0.0F);
+        std::fill_n(y + i * spec.k, spec.k, 0.0F);
         for (std::int64_t z = x.offsets[i]; z < x.offsets[i + 1]; ++z) {
-          if (is_inside(x.columns[z], spec.features))
-            add_row(x.values[z], w + x.columns[z] * spec.k, row, spec.k);
+          const std::int64_t row = x.columns[z] - spec.first;
+          if (is_inside(row, spec.features)) add_row(x.values[z], w + row * spec.k, y + i * spec.k, spec.k);
         }
       }
     });
@@ -166,8 +166,8 @@ std::unique_ptr<Kernel> make_csr_matmul_dw(const CsrSpec& spec) {
     for (std::int64_t i = 0; i < spec.n; ++i) {
       const float* dy = operand(in, 0) + i * spec.k;
       for (std::int64_t z = x.offsets[i]; z < x.offsets[i + 1]; ++z) {
-        if (is_inside(x.columns[z], spec.features))
-          add_row(x.values[z], dy, dw + x.columns[z] * spec.k, spec.k);
+        const std::int64_t row = x.columns[z] - spec.first;
+        if (is_inside(row, spec.features)) add_row(x.values[z], dy, dw + row * spec.k, spec.k);
       }
     }
   });
@@ -187,8 +187,9 @@ std::unique_ptr<Kernel> make_embedding(const EmbeddingSpec& spec) {
     parallel_for(spec.count, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         float* y = operand(out, 0) + i * spec.width;
-        if (is_inside(ids[i], spec.vocabulary)) {
-          std::copy_n(operand(in, 0) + ids[i] * spec.width, spec.width, y);
+        const std::int64_t row = ids[i] - spec.first;
+        if (is_inside(row, spec.vocabulary)) {
+          std::copy_n(operand(in, 0) + row * spec.width, spec.width, y);
         } else {
           std::fill_n(y, spec.width, 0.0F);
         }
@@ -204,8 +205,9 @@ std::unique_ptr<Kernel> make_embedding_grad(const EmbeddingSpec& spec) {
     float* table = operand(out, 0);
     std::fill_n(table, spec.vocabulary * spec.width, 0.0F);
     for (std::int64_t i = 0; i < spec.count; ++i) {
-      if (!is_inside(ids[i], spec.vocabulary)) continue;
-      add_row(1.0F, operand(in, 0) + i * spec.width, table + ids[i] * spec.width, spec.width);
+      const std::int64_t row = ids[i] - spec.first;
+      if (!is_inside(row, spec.vocabulary)) continue;
+      add_row(1.0F, operand(in, 0) + i * spec.width, table + row * spec.width, spec.width);
     }
   });
 }

@@ -179,9 +179,9 @@ class UpdateKernel final : public Kernel {
         std::max<std::int64_t>(kElementGrain / std::max<std::int64_t>(spec_.width, 1), 1);
     parallel_for(spec_.rows, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
-        if (ids[row] < 0) continue;
-        HWY_DYNAMIC_DISPATCH(update)
-        (step, part(whole, ids[row] * spec_.width, row * spec_.width, spec_.width));
+        const std::int64_t at = (ids[row] - spec_.first) * spec_.width;
+        if (at < 0 || at >= spec_.count) continue;
+        HWY_DYNAMIC_DISPATCH(update)(step, part(whole, at, row * spec_.width, spec_.width));
       }
     });
   }

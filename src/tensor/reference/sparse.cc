@@ -67,8 +67,9 @@ std::unique_ptr<Kernel> make_csr_matmul(const CsrSpec& spec) {
       for (std::int64_t j = 0; j < spec.k; ++j) {
         double sum = 0;
         for (std::int64_t z = offsets[i]; z < offsets[i + 1]; ++z) {
-          if (columns[z] < 0 || columns[z] >= spec.features) continue;
-          sum += static_cast<double>(operand<T>(in, 0)[z]) * operand<T>(in, 3)[columns[z] * spec.k + j];
+          const std::int64_t row = columns[z] - spec.first;
+          if (row < 0 || row >= spec.features) continue;
+          sum += static_cast<double>(operand<T>(in, 0)[z]) * operand<T>(in, 3)[row * spec.k + j];
         }
         operand<T>(out, 0)[i * spec.k + j] = static_cast<T>(sum);
       }
@@ -79,7 +80,7 @@ std::unique_ptr<Kernel> make_csr_matmul(const CsrSpec& spec) {
 std::unique_ptr<Kernel> make_csr_matmul_dw(const CsrSpec& spec) {
   return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers out) {
     for (std::int64_t i = 0; i < spec.features * spec.k; ++i) {
-      operand<T>(out, 0)[i] = static_cast<T>(csr_dw_at<T>(spec, in, i / spec.k, i % spec.k));
+      operand<T>(out, 0)[i] = static_cast<T>(csr_dw_at<T>(spec, in, spec.first + i / spec.k, i % spec.k));
     }
   });
 }
@@ -100,10 +101,10 @@ std::unique_ptr<Kernel> make_csr_matmul_dw_rows(const CsrSpec& spec) {
 std::unique_ptr<Kernel> make_embedding(const EmbeddingSpec& spec) {
   return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers out) {
     for (std::int64_t i = 0; i < spec.count; ++i) {
-      const std::int64_t id = operand<std::int32_t>(in, 1)[i];
+      const std::int64_t row = operand<std::int32_t>(in, 1)[i] - spec.first;
       T* y = operand<T>(out, 0) + i * spec.width;
-      if (id >= 0 && id < spec.vocabulary) {
-        std::copy_n(operand<T>(in, 0) + id * spec.width, spec.width, y);
+      if (row >= 0 && row < spec.vocabulary) {
+        std::copy_n(operand<T>(in, 0) + row * spec.width, spec.width, y);
       } else {
         std::fill_n(y, spec.width, T{0});
       }
@@ -114,7 +115,8 @@ std::unique_ptr<Kernel> make_embedding(const EmbeddingSpec& spec) {
 std::unique_ptr<Kernel> make_embedding_grad(const EmbeddingSpec& spec) {
   return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers out) {
     for (std::int64_t i = 0; i < spec.vocabulary * spec.width; ++i) {
-      operand<T>(out, 0)[i] = static_cast<T>(embedding_grad_at<T>(spec, in, i / spec.width, i % spec.width));
+      const std::int64_t id = spec.first + i / spec.width;
+      operand<T>(out, 0)[i] = static_cast<T>(embedding_grad_at<T>(spec, in, id, i % spec.width));
     }
   });
 }

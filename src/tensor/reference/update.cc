@@ -67,9 +67,10 @@ void update(const UpdateSpec& s, Buffers in) {
   }
   const std::int32_t* ids = operand<std::int32_t>(in, 2);
   for (std::int64_t row = 0; row < s.rows; ++row) {
-    if (ids[row] < 0 || (ids[row] + 1) * s.width > s.count) continue;
+    const std::int64_t at = (ids[row] - s.first) * s.width;
+    if (at < 0 || at >= s.count) continue;
     for (std::int64_t j = 0; j < s.width; ++j) {
-      update_element(s, hyper, scale * g[row * s.width + j], ids[row] * s.width + j, w, first, second);
+      update_element(s, hyper, scale * g[row * s.width + j], at + j, w, first, second);
     }
   }
 }
