@@ -120,38 +120,38 @@ Value pooled(Scene& s, const Shape& shape) {
 
 OperatorCase follower(const std::string& name, const std::string& op, Attributes attributes) {
   return {"image_" + name, [=](Scene& s) -> Values {
-            return {s.add(op, {pooled(s, {2, 3, 4, 5})}, attributes)};
+            return {s.add(op, {pooled(s, {2, 3, 4, 6})}, attributes)};
           }};
 }
 
 OperatorCase broadcast_case(const std::string& name, const std::string& op, const Shape& other) {
   return {"image_" + op + "_" + name, [=](Scene& s) -> Values {
-            return {s.add(op, {pooled(s, {2, 3, 4, 5}), s.parameter(other, 0.5, 2)})};
+            return {s.add(op, {pooled(s, {2, 3, 4, 6}), s.parameter(other, 0.5, 2)})};
           }};
 }
 
 void add_layout_cases(std::vector<OperatorCase>& cases) {
-  cases.push_back(broadcast_case("same", "add", {2, 3, 4, 5}));
+  cases.push_back(broadcast_case("same", "add", {2, 3, 4, 6}));
   cases.push_back(broadcast_case("channels", "mul", {3, 1, 1}));
-  cases.push_back(broadcast_case("columns", "sub", {5}));
+  cases.push_back(broadcast_case("columns", "sub", {6}));
   cases.push_back(broadcast_case("rows", "div", {2, 1, 4, 1}));
   cases.push_back(broadcast_case("scalar", "add", {}));
-  cases.push_back(broadcast_case("positions", "mul", {3, 4, 5}));
-  cases.push_back(broadcast_case("some_positions", "sub", {3, 1, 5}));
+  cases.push_back(broadcast_case("positions", "mul", {3, 4, 6}));
+  cases.push_back(broadcast_case("some_positions", "sub", {3, 1, 6}));
   cases.push_back({"image_div_of_positions", [](Scene& s) -> Values {
-                     const Value x = s.add("exp", {pooled(s, {2, 3, 4, 5})});
-                     return {s.add("div", {s.parameter({3, 4, 5}), x})};
+                     const Value x = s.add("exp", {pooled(s, {2, 3, 4, 6})});
+                     return {s.add("div", {s.parameter({3, 4, 6}), x})};
                    }});
   cases.push_back(follower("gelu", "gelu", {}));
   cases.push_back(
       follower("slice", "slice", {{"begin", IntList{0, 1, 0, 1}}, {"step", IntList{1, 1, 2, 2}}}));
   cases.push_back(
-      follower("unslice", "unslice", {{"shape", IntList{3, 4, 8, 5}}, {"step", IntList{1, 1, 2, 1}}}));
+      follower("unslice", "unslice", {{"shape", IntList{3, 4, 8, 6}}, {"step", IntList{1, 1, 2, 1}}}));
   cases.push_back(follower("pad", "pad", {{"before", IntList{0, 2, 1, 0}}, {"after", IntList{0, 1, 0, 3}}}));
   cases.push_back(follower("reshape", "reshape", {{"shape", IntList{2, -1}}}));
   cases.push_back(follower("transpose", "transpose", {{"perm", IntList{0, 2, 3, 1}}}));
   cases.push_back({"image_concat", [](Scene& s) -> Values {
-                     return {s.add("concat", {pooled(s, {2, 3, 4, 5}), pooled(s, {2, 1, 4, 5})},
+                     return {s.add("concat", {pooled(s, {2, 3, 4, 6}), pooled(s, {2, 1, 4, 6})},
                                    {{"axis", std::int64_t{1}}})};
                    }});
 }

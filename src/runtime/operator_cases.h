@@ -14,7 +14,7 @@ namespace hocket {
 // A graph under test with random tensors for its sources. Used by one thread.
 class Scene {
  public:
-  enum class Size : std::uint8_t { small, large };
+  enum class Size : std::uint8_t { small, large, divisible };
 
   Scene(DType dtype, Size size) : dtype_(dtype), size_(size) {}
 
@@ -22,9 +22,9 @@ class Scene {
   const Sources& sources() const { return sources_; }
   DType dtype() const { return dtype_; }
 
-  // A dimension: small for finite differences, large for comparing kernels.
+  // A dimension: small for finite differences, large for comparing kernels, or one that 2, 3 and 4 divide.
   std::int64_t dim(std::int64_t small, std::int64_t large) const {
-    return size_ == Size::small ? small : large;
+    return size_ == Size::small ? small : size_ == Size::large ? large : 12;
   }
 
   // Of the scene's dtype, uniform in [low, high). A parameter's gradient is wanted, a constant's is not.

@@ -102,7 +102,7 @@ void add_elementwise_cases(std::vector<OperatorCase>& cases) {
     cases.push_back(binary_case(op, "both", {3, 1}, {1, 4}));
     cases.push_back(binary_case(op, "scalar_right", {2, 3}, {}));
     cases.push_back(binary_case(op, "scalar_left", {}, {2, 3}));
-    cases.push_back(binary_case(op, "longer_right", {3, 1}, {2, 1, 5}));
+    cases.push_back(binary_case(op, "longer_right", {3, 1}, {2, 1, 6}));
   }
   for (const std::string op : {"relu", "tanh", "sigmoid", "gelu", "exp"}) cases.push_back(unary_case(op));
   cases.push_back(unary_case("scale", {{"factor", -2.5}, {"offset", 0.75}}));
@@ -143,8 +143,8 @@ void add_reduce_cases(std::vector<OperatorCase>& cases) {
 void add_shape_cases(std::vector<OperatorCase>& cases) {
   cases.push_back(shape_case("reshape", "reshape", {2, 3, 4}, {{"shape", IntList{4, -1}}}));
   cases.push_back(shape_case("transpose_2", "transpose", {3, 4}, {{"perm", IntList{1, 0}}}));
-  cases.push_back(shape_case("transpose_4", "transpose", {2, 3, 4, 5}, {{"perm", IntList{2, 0, 3, 1}}}));
-  cases.push_back(shape_case("slice", "slice", {4, 5}, {{"begin", IntList{1, 0}}, {"end", IntList{3, -1}}}));
+  cases.push_back(shape_case("transpose_4", "transpose", {2, 3, 4, 6}, {{"perm", IntList{2, 0, 3, 1}}}));
+  cases.push_back(shape_case("slice", "slice", {4, 6}, {{"begin", IntList{1, 0}}, {"end", IntList{3, -1}}}));
   cases.push_back(shape_case("slice_steps", "slice", {4, 7},
                              {{"begin", IntList{0, 1}}, {"end", IntList{-1, 6}}, {"step", IntList{2, 3}}}));
   cases.push_back(shape_case("unslice", "unslice", {2, 2},

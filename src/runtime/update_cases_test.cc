@@ -14,7 +14,8 @@ Values update(Scene& s, const std::string& rule, int slots, bool has_rows, bool 
   Values operands{s.parameter(shape)};
   if (has_rows) {
     operands.push_back(s.constant({4, shape[1]}));
-    operands.push_back(s.bind("row_ids", Tensor::of<std::int32_t>({4}, {0, 2, -1, -1})));
+    const auto last = static_cast<std::int32_t>(shape[0] - 1);
+    operands.push_back(s.bind("row_ids", Tensor::of<std::int32_t>({4}, {0, last, last + 1, -1})));
   } else {
     operands.push_back(s.constant(shape));
   }
@@ -96,7 +97,7 @@ std::vector<OperatorCase> update_cases() {
                      return masked_bn_dx(s, {4, s.dim(2, 19), s.dim(2, 7), 3});
                    }});
   cases.push_back({"relu_grad_of_sum", [](Scene& s) -> Values {
-                     const Shape shape{s.dim(3, 70), 5};
+                     const Shape shape{s.dim(3, 70), 6};
                      return {s.add("relu_grad", {s.constant(shape), s.constant(shape), s.constant(shape)})};
                    }});
   cases.push_back({"bn_running", bn_running});
