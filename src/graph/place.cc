@@ -25,6 +25,8 @@ class Placer {
     for (std::size_t i = 0; i < serial_.nodes().size(); ++i) add_node(i);
     for (const auto& [name, id] : serial_.outputs()) graph().set_output(name, whole_but_dp(id));
     graph().set_phase(Phase::forward);
+    std::stable_sort(graph().nodes().begin(), graph().nodes().end(),
+                     [](const Node& a, const Node& b) { return a.phase < b.phase; });
     const std::vector<ValueId> parameters = serial_.values_of(Role::parameter);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       result_.gradients.push_back(own_gradient(parameters[i], gradients[i]));

@@ -12,7 +12,9 @@ MeshGroups::MeshGroups(std::unique_ptr<Transport> transport, Mesh mesh, GroupOpt
 }
 
 Group MeshGroups::open_along(std::string_view axis) {
-  return world_.split(mesh_.members(rank(), axis), next_id_++);
+  const std::vector<int> members = mesh_.members(rank(), axis);
+  const unsigned id = ++opened_ * static_cast<unsigned>(mesh_.size()) + static_cast<unsigned>(members[0]);
+  return world_.split(members, id);
 }
 
 Group& MeshGroups::along(std::string_view axis) {

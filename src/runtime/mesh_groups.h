@@ -29,7 +29,7 @@ class MeshGroups {
   Mesh mesh_;
   Group world_;
   std::map<std::string, Group, std::less<>> axes_;
-  unsigned next_id_ = 1;
+  unsigned opened_ = 0;  // Times that every rank has opened a group.
 };
 
 }  // namespace hocket

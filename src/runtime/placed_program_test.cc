@@ -217,6 +217,29 @@ TEST(PlacedProgram, CutByTheBatchTrainsAsOneWorker) {
   }
 }
 
+struct CutModel {
+  std::string model;
+  SampleSpec spec;
+  std::vector<std::string> places;
+};
+
+std::vector<CutModel> cut_models() {
+  return {{"mlp,hidden=24x16", images(1, 6), {"fc1.weight=tp:0", "fc2.weight=tp:1", "fc3.weight=tp:0"}},
+          {"lenet,channels=4x8,hidden=16",
+           images(1, 8),
+           {"conv1.weight=tp:0", "conv2.weight=tp:1", "fc1.weight=tp:0", "fc2.weight=tp:1"}},
+          {"gpt,layers=2,width=16,heads=4",
+           text(8),
+           {"*.qkv.weight=tp:0", "*.proj.weight=tp:1", "*.up.weight=tp:0", "*.down.weight=tp:1"}}};
+}
+
+TEST(PlacedProgram, CutByWeightsTrainsAsOneWorker) {
+  for (const CutModel& cut : cut_models()) {
+    for (const char* mesh : {"tp=2", "tp=4", "dp=2,tp=2"})
+      expect_serial(cut.model, cut.spec, {mesh, cut.places});
+  }
+}
+
 TEST(PlacedProgram, KeepsDropoutsMasks) {
   expect_serial("mlp,hidden=24x16,dropout=0.3", images(1, 6), {"dp=3"});
 }
