@@ -22,6 +22,9 @@ class Arguments {
 
   const std::vector<std::string>& words() const { return words_; }  // What belongs to no option.
 
+  const std::vector<std::string>& typed() const { return typed_; }  // All of it, as it was.
+
+  void set_typed(std::vector<std::string> typed) { typed_ = std::move(typed); }
   void add(std::string flag, std::vector<std::string> values) {
     options_[std::move(flag)] = std::move(values);
   }
@@ -30,6 +33,7 @@ class Arguments {
  private:
   std::map<std::string, std::vector<std::string>, std::less<>> options_;
   std::vector<std::string> words_;
+  std::vector<std::string> typed_;
 };
 
 // The number that `text` is from its first to its last character, if it is one and finite.

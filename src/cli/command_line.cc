@@ -81,6 +81,7 @@ Arguments parse_arguments(const Command& command, std::span<const std::string> a
     throw ConfigError("{}: {}", command.name, one_line(error.what()));
   }
   Arguments arguments = read_back(app, command);
+  arguments.set_typed({all.begin(), all.end()});
   for (auto word = end; word != all.end(); ++word) {
     if (word != end) arguments.add_word(*word);
   }

@@ -63,17 +63,18 @@ int CrossValidation::exit_code(int when_interrupted) const {
 bool is_cross_validation(const Settings& settings) { return settings.folds() > 0 && settings.fold() == 0; }
 
 CrossValidation cross_validate(const Settings& settings, const RunFolder& folder, bool resumes,
-                               Progress& progress, const std::atomic<bool>& stop) {
-  write_file_atomically(posix_file_system(), folder.config_file(), render_config(settings.effective()));
+                               Progress& progress, const std::atomic<bool>& stop, Team& team) {
+  if (team.is_first())
+    write_file_atomically(posix_file_system(), folder.config_file(), render_config(settings.effective()));
   CrossValidation all{folder, settings.folds(), {}};
-  for (int fold = 1; fold <= all.folds && !stop; ++fold) {
+  for (int fold = 1; fold <= all.folds && !team.any(stop); ++fold) {
     progress.note(fmt::format("fold {} of {}", fold, all.folds));
     Settings one = settings;
     one.set(*find_key("train.fold"), std::to_string(fold), "--fold", "cross-validation");
     const RunFolder its_folder(folder.path() / fmt::format("fold-{}", fold));
-    all.runs.push_back(execute_run(one, its_folder, resumes, progress, stop));
+    all.runs.push_back(execute_run(one, its_folder, resumes, progress, stop, team));
   }
-  write_files(all);
+  if (team.is_first()) write_files(all);
   return all;
 }
 

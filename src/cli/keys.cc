@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "collective/collective.h"
+
 namespace hocket {
 namespace {
 
@@ -12,6 +14,7 @@ namespace {
 const std::string kInput = "model and data";
 const std::string kLength = "how long";
 const std::string kStep = "each step";
+const std::string kWorkers = "the workers";
 const std::string kMeasure = "measuring";
 const std::string kRun = "the run";
 
@@ -130,6 +133,55 @@ std::vector<Key> step_keys() {
   };
 }
 
+std::vector<std::string_view> all_reduce_algorithms() {
+  std::vector<std::string_view> names;
+  for (const Algorithm algorithm : all_algorithms()) {
+    if (supports({Collective::all_reduce, algorithm, 2})) names.push_back(name_of(algorithm));
+  }
+  return names;
+}
+
+std::vector<Key> worker_keys() {
+  return {
+      {"train.workers",
+       "N",
+       kWorkers,
+       "processes that train together, each on its share of every batch",
+       FIELD(workers),
+       Bounds{1, 65536},
+       {},
+       "1, or the ranks of the job that hocket launch, mpirun, srun or torchrun has started"},
+      {"train.mesh", "AXES", kWorkers, "the workers as a grid: dp=N", FIELD(mesh), {}, {}, "dp=workers"},
+      {"train.transport",
+       "KIND",
+       kWorkers,
+       "shm, tcp or mpi",
+       FIELD(transport),
+       {},
+       {"shm", "tcp", "mpi"},
+       "shm on one host, else tcp"},
+      {"train.reduce_order",
+       "ORDER",
+       kWorkers,
+       "add up gradients in rank order, for the same bits however they travel, or in any",
+       FIELD(reduce_order),
+       {},
+       {"rank", "any"},
+       "rank on one host, else any"},
+      {"train.algorithm",
+       "NAME",
+       kWorkers,
+       "of all-reduce: see docs/ALGORITHMS.md",
+       FIELD(algorithm),
+       {},
+       all_reduce_algorithms(),
+       "the fastest that adds up in that order"},
+      {"train.sync_batch_norm", "", kWorkers, "batch norm over the whole batch, not each worker's share",
+       FIELD(sync_batch_norm)},
+      {"train.plaintext", "", kWorkers, "authenticate, but do not encrypt between hosts", FIELD(plaintext)},
+  };
+}
+
 std::vector<Key> measure_keys() {
   return {
       {"train.eval_every",
@@ -163,7 +215,7 @@ std::vector<Key> run_keys() {
        FIELD(threads),
        Bounds{1, 1024},
        {},
-       "the cores there are"},
+       "the cores there are; several workers divide them, and keep to them"},
       {"train.checkpoint_every",
        "STEPS",
        kRun,
@@ -182,7 +234,7 @@ std::vector<Key> run_keys() {
 
 std::vector<Key> make_keys() {
   std::vector<Key> keys;
-  for (auto part : {input_keys, length_keys, step_keys, measure_keys, run_keys}) {
+  for (auto part : {input_keys, length_keys, step_keys, worker_keys, measure_keys, run_keys}) {
     for (Key& key : part()) keys.push_back(std::move(key));
   }
   return keys;

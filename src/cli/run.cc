@@ -13,11 +13,14 @@
 namespace hocket {
 namespace {
 
-Summary planned_summary(const TrainOptions& options) {
+Summary planned_summary(const TrainOptions& options, const Team& team) {
   Summary summary;
   summary.model = options.model;
   summary.data = options.data;
-  summary.sync = "allreduce";  // The default discipline; one worker has nobody to agree with.
+  summary.workers = team.size();
+  summary.mesh = team.mesh().text();
+  summary.sync = team.is_alone() ? "none" : "allreduce";
+  summary.transport = team.transport();
   summary.dtype = options.dtype;
   summary.seed = options.seed;
   if (options.target_accuracy > 0) summary.target_accuracy = options.target_accuracy;
@@ -25,18 +28,23 @@ Summary planned_summary(const TrainOptions& options) {
   return summary;
 }
 
+// The run's own: the clock of the first rank, the processors of all, and what an average rank did with its
+// time.
 RankSeconds seconds_of(const TrainResult& result) {
-  RankSeconds seconds;
-  seconds.wall_seconds = result.wall_seconds;
-  seconds.train_seconds = result.train_seconds;
-  seconds.cpu_seconds = result.cpu_seconds;
-  seconds.compute_seconds = result.compute_seconds;
-  seconds.wait_seconds = result.wait_seconds;
+  RankSeconds seconds = result.seconds;
+  seconds.cpu_seconds = seconds.compute_seconds = seconds.comm_seconds = seconds.wait_seconds = 0;
+  const auto ranks = static_cast<double>(result.ranks.size());
+  for (const RankSeconds& rank : result.ranks) {
+    seconds.cpu_seconds += rank.cpu_seconds;
+    seconds.compute_seconds += rank.compute_seconds / ranks;
+    seconds.comm_seconds += rank.comm_seconds / ranks;
+    seconds.wait_seconds += rank.wait_seconds / ranks;
+  }
   return seconds;
 }
 
-Summary summarize(const TrainOptions& options, const TrainResult& result, double epochs) {
-  Summary summary = planned_summary(options);
+Summary summarize(const TrainOptions& options, const Team& team, const TrainResult& result, double epochs) {
+  Summary summary = planned_summary(options, team);
   summary.status = result.interrupted ? "interrupted" : "done";
   summary.threads = result.threads;
   summary.parameters = result.parameters;
@@ -44,9 +52,14 @@ Summary summarize(const TrainOptions& options, const TrainResult& result, double
   summary.steps = result.steps;
   summary.samples = result.samples;
   summary.seconds = seconds_of(result);
-  summary.ranks = {summary.seconds};
-  if (result.train_seconds > 0)
-    summary.samples_per_second = static_cast<double>(result.samples) / result.train_seconds;
+  summary.ranks = result.ranks;
+  if (summary.seconds.train_seconds > 0) {
+    summary.samples_per_second = static_cast<double>(result.samples) / summary.seconds.train_seconds;
+    summary.exposed_comm_fraction = summary.seconds.comm_seconds / summary.seconds.train_seconds;
+  }
+  summary.algorithm = result.algorithm;
+  summary.bytes_sent = result.bytes_sent;
+  summary.messages_sent = result.messages_sent;
   if (result.test) {
     summary.test_accuracy = result.test->accuracy;
     summary.test_loss = result.test->loss;
@@ -63,13 +76,21 @@ void write_report(const RunFolder& folder) {
   write_file_atomically(posix_file_system(), folder.report_file(), render_report(data));
 }
 
-void leave_failed(const RunFolder& folder, const TrainOptions& options) noexcept {
+void leave_failed(const RunFolder& folder, const TrainOptions& options, const Team& team) noexcept {
   try {
-    Summary summary = planned_summary(options);
+    Summary summary = planned_summary(options, team);
     summary.status = "failed";
     write_summary(folder.summary_file(), summary);
   } catch (const std::exception&) {  // What made the run fail is what the user hears of.
   }
+}
+
+// The part of a rank that is not the first.
+Run follow_run(const TrainOptions& options, const RunFolder& folder, const std::atomic<bool>& stop,
+               Team& team) {
+  TrainObserver nobody;
+  const TrainResult result = train(options, nobody, stop, team);
+  return {folder, summarize(options, team, result, 0), result};
 }
 
 }  // namespace
@@ -80,21 +101,23 @@ int Run::exit_code(int when_interrupted) const {
 }
 
 Run execute_run(const Settings& settings, const RunFolder& folder, bool resumes, Progress& progress,
-                const std::atomic<bool>& stop) {
+                const std::atomic<bool>& stop, Team& team) {
   TrainOptions options = settings.train_options();
   options.out = folder.path().string();
   options.resume = resumes;
+  team.set_flight_folder(folder.path());
+  if (!team.is_first()) return follow_run(options, folder, stop, team);
   RunRecorder recorder(folder, render_config(settings.effective()), resumes, progress);
   try {
-    const TrainResult result = train(options, recorder, stop);
+    const TrainResult result = train(options, recorder, stop, team);
     progress.close();
-    Run run{folder, summarize(options, result, recorder.epoch()), result};
+    Run run{folder, summarize(options, team, result, recorder.epoch()), result};
     write_summary(folder.summary_file(), run.summary);
     write_file_atomically(posix_file_system(), folder.trace_file(), recorder.chrome_trace());
     write_report(folder);
     return run;
   } catch (const Error&) {
-    if (recorder.has_started()) leave_failed(folder, options);
+    if (recorder.has_started()) leave_failed(folder, options, team);
     throw;
   }
 }
@@ -119,6 +142,11 @@ std::string describe(const Run& run) {
        fmt::format("{}, of it {} in {} steps, {} samples/s", duration_text(summary.seconds.wall_seconds),
                    duration_text(summary.seconds.train_seconds), count_text(summary.steps),
                    count_text(static_cast<std::int64_t>(summary.samples_per_second))));
+  if (summary.workers > 1) {
+    line("workers",
+         fmt::format("{} over {}, {} of the time in {} by {}", summary.workers, summary.transport,
+                     percent_text(summary.exposed_comm_fraction), summary.sync, summary.algorithm));
+  }
   line("parameters", fmt::format("{}, hash {}", count_text(summary.parameters), summary.parameter_hash));
   line("run folder", run.folder.path().string());
   line("report", run.folder.report_file().string());

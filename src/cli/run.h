@@ -20,11 +20,11 @@ struct Run {
   int exit_code(int when_interrupted) const;
 };
 
-// Trains as `settings` say and leaves config.toml, metrics.jsonl, checkpoints, trace.json, summary.json and
-// report.html in `folder`. Throws what train() throws; a run that fails after its start leaves a summary with
-// status "failed".
+// Trains as `settings` say; the first rank of the team leaves config.toml, metrics.jsonl, checkpoints,
+// trace.json, summary.json and report.html in `folder`, and shows the progress. Throws what train() throws; a
+// run that fails after its start leaves a summary with status "failed".
 Run execute_run(const Settings& settings, const RunFolder& folder, bool resumes, Progress& progress,
-                const std::atomic<bool>& stop);
+                const std::atomic<bool>& stop, Team& team);
 
 // The closing lines for people.
 std::string describe(const Run& run);

@@ -22,6 +22,7 @@ RunRecorder::RunRecorder(const RunFolder& folder, std::string config, bool resum
   add(Activity::data, "next batch", SpanKind::data);
   add(Activity::forward, "forward", SpanKind::compute);
   add(Activity::backward, "backward", SpanKind::compute);
+  add(Activity::communicate, "all-reduce", SpanKind::communication);
   add(Activity::update, "update", SpanKind::compute);
   add(Activity::evaluate, "evaluate", SpanKind::eval);
   add(Activity::checkpoint, "checkpoint", SpanKind::checkpoint);

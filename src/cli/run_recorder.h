@@ -39,7 +39,7 @@ class RunRecorder final : public TrainObserver {
   Progress& progress_;
   std::optional<MetricsLog> log_;
   Timeline timeline_;
-  std::array<std::uint16_t, 6> names_{};  // By Activity.
+  std::array<std::uint16_t, 7> names_{};  // By Activity.
   std::uint16_t thread_ = 0;
   bool has_started_ = false;
   double epoch_ = 0;

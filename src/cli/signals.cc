@@ -10,7 +10,7 @@ namespace hocket {
 
 void ignore_broken_pipes() { ::signal(SIGPIPE, SIG_IGN); }
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(bool is_quiet) : is_quiet_(is_quiet) {
   ::sigemptyset(&signals_);
   ::sigaddset(&signals_, SIGINT);
   ::sigaddset(&signals_, SIGTERM);
@@ -34,6 +34,7 @@ void StopSignals::wait_for_signals() {
     if (stop_) ::_exit(128 + signal);
     first_signal_ = signal;
     stop_ = true;
+    if (is_quiet_) continue;
     const bool is_live =
         ::isatty(STDERR_FILENO) == 1;  // Then the cursor stands at the end of the progress line.
     write_raw(is_live ? "\nhocket: stopping after this step; once more to stop at once\n"

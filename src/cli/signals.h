@@ -16,7 +16,7 @@ void ignore_broken_pipes();
 // make it before all others. Used by one thread.
 class StopSignals {
  public:
-  StopSignals();
+  explicit StopSignals(bool is_quiet = false);  // Else the first signal is answered on standard error.
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -27,6 +27,7 @@ class StopSignals {
  private:
   void wait_for_signals();
 
+  bool is_quiet_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> has_ended_{false};
   std::atomic<int> first_signal_{0};

@@ -5,9 +5,11 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/cross_validation.h"
+#include "cli/exit_code.h"
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
+#include "cli/workers.h"
 #include "net/environment.h"
 #include "tensor/kernels/isa.h"
 
@@ -58,11 +60,12 @@ Settings read_settings(const Arguments& arguments, const fs::path& resumed_confi
   return settings;
 }
 
-Request read_request(const Arguments& arguments) {
+// Only the first rank looks whether the folder is free: the others may find it in use by the first.
+Request read_request(const Arguments& arguments, bool is_first) {
   Request request{read_settings(arguments, {}), {}, arguments.has("resume")};
   request.out = request.settings.train_options().out;
   if (!request.resumes) {
-    if (!request.out.empty() && fs::exists(request.out) && holds_run(request.out)) {
+    if (is_first && !request.out.empty() && fs::exists(request.out) && holds_run(request.out)) {
       throw ConfigError("{} holds a run already; go on with it by --resume, or choose another --out",
                         request.out.string());
     }
@@ -105,35 +108,49 @@ void print(const std::string& json, const std::string& text, const Arguments& ar
   write_output(json);
 }
 
-// Several ranks that each train the whole model alone are not what anybody meant.
-void require_one_worker() {
-  const Environment environment = detect_environment(process_variables());
-  if (environment.world_size == 1) return;
-  throw ConfigError("train: this is {}, and training uses one worker so far", describe(environment));
+// The folder that the first rank makes.
+RunFolder agree_on_folder(const Request& request, Team& team) {
+  std::string path;
+  team.attempt([&] {
+    if (team.is_first()) path = make_folder(request).path().string();
+  });
+  return RunFolder(team.gather(path).front());
 }
 
-int run_train(const Arguments& arguments) {
-  require_one_worker();
-  const Request request = read_request(arguments);
-  const TrainOptions options = request.settings.train_options();
-  Progress progress(standard_error_terminal(), arguments.has("quiet"));
-  StopSignals signals;
+int train_with(Team& team, const Request& request, const Arguments& arguments, const StopSignals& signals) {
+  Progress progress(standard_error_terminal(), arguments.has("quiet") || !team.is_first());
   const bool is_new = request.out.empty() || !fs::exists(request.out);
-  const RunFolder folder = make_folder(request);
-  warn_of_slow_dtype(options.dtype, progress);
+  const RunFolder folder = agree_on_folder(request, team);
+  warn_of_slow_dtype(request.settings.train_options().dtype, progress);
   try {
     if (is_cross_validation(request.settings)) {
       const CrossValidation all =
-          cross_validate(request.settings, folder, request.resumes, progress, signals.stop());
+          cross_validate(request.settings, folder, request.resumes, progress, signals.stop(), team);
+      if (!team.is_first()) return kDone;
       print(to_json(all), describe(all), arguments);
       return all.exit_code(signals.exit_code());
     }
-    const Run run = execute_run(request.settings, folder, request.resumes, progress, signals.stop());
+    const Run run = execute_run(request.settings, folder, request.resumes, progress, signals.stop(), team);
+    if (!team.is_first()) return kDone;
     print(run_json(run), describe(run), arguments);
     return run.exit_code(signals.exit_code());
   } catch (const Error&) {
-    if (is_new) remove_if_empty(folder.path());
+    if (is_new && team.is_first()) remove_if_empty(folder.path());
     throw;
+  }
+}
+
+int run_train(const Arguments& arguments) {
+  const Environment environment = detect_environment(process_variables());
+  const Request request = read_request(arguments, environment.rank == 0);
+  const TrainOptions options = request.settings.train_options();
+  if (must_launch(options, environment)) return launch_workers(options, arguments);
+  const StopSignals signals(environment.rank > 0);
+  Team team = join_workers(options, environment);
+  try {
+    return train_with(team, request, arguments, signals);
+  } catch (const FailedElsewhere&) {  // The rank that failed says why, and its exit code counts.
+    return kDone;
   }
 }
 
@@ -147,6 +164,7 @@ Command train_command() {
   command.options = train_options();
   command.examples = {
       "hocket train --model lenet --data fashion-mnist --epochs 3",
+      "hocket train --model lenet --data fashion-mnist --workers 2 --target-accuracy 0.9 --epochs 10",
       "hocket train --model resnet20 --data synthetic:cifar10 --lr-schedule cosine --augment flip,shift=4",
       "hocket train --model gpt --data text:book.txt --steps 1500",
       "hocket train --model logreg,c=1 --data libsvm:a9a --test-data libsvm:a9a.t",

@@ -27,7 +27,7 @@ namespace hocket {
 using Chooser = std::function<std::optional<Algorithm>(Collective collective, std::size_t bytes)>;
 
 struct GroupOptions {
-  unsigned id = 0;  // No other group of the job has it.
+  unsigned id = 0;  // No other group of these ranks has it.
   Chooser chooser = {};
   std::vector<Rank> group_of = {};  // The host or rack of each rank, for hierarchical algorithms.
   std::filesystem::path flight_folder =
@@ -107,6 +107,7 @@ class Group {
   std::span<std::byte> workspace(std::size_t bytes);
 
   void set_chooser(Chooser chooser) { options_.chooser = std::move(chooser); }
+  void set_flight_folder(std::filesystem::path folder) { options_.flight_folder = std::move(folder); }
 
   // A group of some of these ranks (ascending); each of them calls it, with the same id.
   Group split(std::span<const Rank> members, unsigned id);

@@ -73,7 +73,8 @@ struct Batch {
   std::int64_t count = 0;         // Samples in this batch.
   std::int64_t global_count = 0;  // Samples in the batches of all ranks together.
   std::int64_t epoch = 0;
-  std::int64_t first = 0;  // Position in the epoch of the first sample of the global batch.
+  std::int64_t first = 0;   // Position in the epoch of the first sample of the global batch.
+  std::int64_t offset = 0;  // Samples of the global batch that lower ranks have.
 };
 
 // An empty batch with room for `capacity` samples.

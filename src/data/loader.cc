@@ -31,7 +31,9 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options) : dataset_(
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-std::int64_t Loader::capacity() const { return (options_.batch + options_.ranks - 1) / options_.ranks; }
+std::int64_t Loader::capacity() const {
+  return std::max(options_.rows, (options_.batch + options_.ranks - 1) / options_.ranks);
+}
 
 std::int64_t Loader::batches_per_epoch() const {
   const std::int64_t size = dataset_.info().size;
@@ -62,6 +64,7 @@ DataPosition Loader::fill(Batch& batch, DataPosition at) {
   batch.global_count = whole.count;
   batch.epoch = at.epoch;
   batch.first = at.sample;
+  batch.offset = share.first - whole.first;
   return wrapped({at.epoch, at.sample + whole.count});
 }
 

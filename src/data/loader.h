@@ -28,7 +28,8 @@ struct LoaderOptions {
   bool drop_last = false;  // Leave out a last batch of the epoch that is not full.
   int rank = 0;            // This rank takes its contiguous share of each batch.
   int ranks = 1;
-  int depth = 3;  // Batches in the ring: one with the caller, the others ahead of it.
+  std::int64_t rows = 0;  // Of a batch, where there shall be more than the largest share has.
+  int depth = 3;          // Batches in the ring: one with the caller, the others ahead of it.
 };
 
 // Gives batches without end, epoch after epoch, gathered ahead of the caller by one thread into a ring of
@@ -46,7 +47,7 @@ class Loader {
   DataPosition position() const { return position_; }
 
   std::int64_t batches_per_epoch() const;
-  // Rows of a batch of this rank.
+  // Rows of a batch of this rank: samples and padding.
   std::int64_t capacity() const;
 
  private:

@@ -63,16 +63,16 @@ struct InprocChannel {
   std::vector<Memory> rings;
 };
 
-std::shared_ptr<InprocChannel> InprocHub::channel(unsigned channel, std::size_t members) {
+std::shared_ptr<InprocChannel> InprocHub::channel(unsigned channel, std::span<const Rank> members) {
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<InprocChannel>& found = channels_[channel];
-  if (!found) found = std::make_shared<InprocChannel>(members);
+  std::shared_ptr<InprocChannel>& found = channels_[{channel, members.front()}];
+  if (!found) found = std::make_shared<InprocChannel>(members.size());
   return found;
 }
 
 std::vector<std::vector<std::unique_ptr<Stream>>> InprocConnector::connect(unsigned channel,
                                                                            std::span<const Rank> members) {
-  const auto rings = hub_.channel(channel, members.size());
+  const auto rings = hub_.channel(channel, members);
   const auto me = static_cast<std::size_t>(std::find(members.begin(), members.end(), me_) - members.begin());
   HOCKET_CHECK(me < members.size(), "rank {} is not a member of channel {}", me_, channel);
   std::vector<std::vector<std::unique_ptr<Stream>>> streams(members.size());
@@ -85,7 +85,7 @@ std::vector<std::vector<std::unique_ptr<Stream>>> InprocConnector::connect(unsig
 }
 
 std::unique_ptr<SharedMemory> InprocConnector::share(unsigned channel, std::span<const Rank> members) {
-  auto rings = hub_.channel(channel, members.size());
+  auto rings = hub_.channel(channel, members);
   std::byte* board = rings->board.get();
   return std::make_unique<ProcessMemory>(std::move(rings), std::span(board, kBoardBytes));
 }

@@ -17,11 +17,11 @@ struct InprocChannel;
 // Where the ranks of a job that are threads of one process find each other. Thread-safe.
 class InprocHub {
  public:
-  std::shared_ptr<InprocChannel> channel(unsigned channel, std::size_t members);
+  std::shared_ptr<InprocChannel> channel(unsigned channel, std::span<const Rank> members);
 
  private:
   std::mutex mutex_;
-  std::map<unsigned, std::shared_ptr<InprocChannel>> channels_;
+  std::map<std::pair<unsigned, Rank>, std::shared_ptr<InprocChannel>> channels_;  // By its lowest rank, too.
 };
 
 // Connects rank `me` of the hub's job to the others.

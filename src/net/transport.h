@@ -73,7 +73,7 @@ class Transport {
   virtual void wait(const Pending& pending) = 0;
 
   // A group of some of these ranks: every one of them calls it with the same members (ranks of this group,
-  // ascending) and the same channel, which no other group of the job has.
+  // ascending) and the same channel, which no other group of any of them has.
   virtual std::unique_ptr<Transport> split(std::span<const Rank> members, unsigned channel) = 0;
 
   // The memory that all ranks of this group have in common, or nullptr.

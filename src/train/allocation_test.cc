@@ -40,7 +40,8 @@ TEST_P(StepAllocations, AreNoneOfOursAfterTheFirstStep) {
   options.threads = 1;
   StepCounter counter;
   const std::atomic<bool> stop{false};
-  train(options, counter, stop);
+  Team alone;
+  train(options, counter, stop, alone);
   ASSERT_EQ(counter.steps(), 10U);
   for (std::size_t step = 2; step < 9; ++step) {  // The last step records its metrics.
     EXPECT_EQ(counter.ours(step), 0) << "step " << step;

@@ -41,10 +41,13 @@ Checkpoint find_checkpoint(const std::filesystem::path& path,
 
 }  // namespace
 
-Evaluator::Evaluator(Session& session, const Dataset& data)
-    : session_(session), data_(data), slot_(session.program().evaluation().make_slot()) {
+Evaluator::Evaluator(Session& session, const Dataset& data, Team& team)
+    : session_(session), data_(data), team_(team), slot_(session.program().evaluation().make_slot()) {
+  const AxisShare share = team.share("dp");
   LoaderOptions options;
-  options.batch = session.micro_batch();
+  options.batch = session.micro_batch() * share.count;
+  options.rank = share.index;
+  options.ranks = share.count;
   options.shuffle = false;
   loader_ = std::make_unique<Loader>(data, options);
 }
@@ -52,19 +55,24 @@ Evaluator::Evaluator(Session& session, const Dataset& data)
 Evaluation Evaluator::run(const ScoresCallback& on_scores) {
   Executable& executable = session_.program().evaluation();
   const bool classifies = executable.output(slot_, "correct").bytes().data() != nullptr;
-  Evaluation result;
+  double samples = 0;
+  double loss = 0;
   double correct = 0;
   for (std::int64_t batches = loader_->batches_per_epoch(); batches > 0; --batches) {
     const Batch& batch = loader_->next();
     bind_batch(executable, slot_, data_.info(), batch);
     executable.run(Phase::forward, slot_, session_.memory().bindings());
-    result.samples += batch.count;
-    result.loss += scalar_output(executable, slot_, "loss");
+    samples += static_cast<double>(batch.count);
+    loss += scalar_output(executable, slot_, "loss");
     correct += scalar_output(executable, slot_, "correct");
     if (on_scores) on_scores(executable.output(slot_, "scores"), batch.count);
   }
-  result.loss /= static_cast<double>(result.samples);
-  if (classifies) result.accuracy = correct / static_cast<double>(result.samples);
+  double sums[] = {samples, loss, correct};
+  team_.sum_along("dp", sums);
+  Evaluation result;
+  result.samples = static_cast<std::int64_t>(sums[0]);
+  result.loss = sums[1] / sums[0];
+  if (classifies) result.accuracy = sums[2] / sums[0];
   return result;
 }
 
@@ -83,7 +91,8 @@ Evaluation evaluate_checkpoint(const EvalOptions& options,
     predictions.open(options.predictions);
     if (!predictions) throw Error("{}: cannot be written", options.predictions.string());
   }
-  Evaluator evaluator(session, *set);
+  Team alone;
+  Evaluator evaluator(session, *set, alone);
   const auto on_scores = [&](const Tensor& scores, std::int64_t samples) {
     if (predictions.is_open())
       write_predictions(predictions, scores, samples * (scores.shape()[0] / session.micro_batch()));

@@ -8,6 +8,7 @@
 
 #include "data/loader.h"
 #include "train/session.h"
+#include "train/team.h"
 
 namespace hocket {
 
@@ -17,19 +18,20 @@ struct Evaluation {
   std::optional<double> accuracy{};  // Where the model classifies.
 };
 
-// Runs a session's model over a whole data set with the weights as they are. The session and the data set
-// must outlive it.
+// Runs a session's model over a whole data set with the weights as they are. Replicas along dp take a share
+// of it each, and all of them get the same result. Session, data set and team must outlive it.
 class Evaluator {
  public:
   // Called after each batch with its scores (rows of them beyond `samples` samples are padding).
   using ScoresCallback = std::function<void(const Tensor& scores, std::int64_t samples)>;
 
-  Evaluator(Session& session, const Dataset& data);
+  Evaluator(Session& session, const Dataset& data, Team& team);
   Evaluation run(const ScoresCallback& on_scores = {});
 
  private:
   Session& session_;
   const Dataset& data_;
+  Team& team_;
   Slot slot_;
   std::unique_ptr<Loader> loader_;
 };

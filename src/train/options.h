@@ -33,6 +33,14 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   int threads = 0;  // 0: as many as there are cores for this process.
 
+  int workers = 0;             // 0: as many as the mesh or the job has, or 1.
+  std::string mesh{};          // As Mesh::parse() reads it; empty: all workers along dp.
+  std::string transport{};     // name_of() a TransportKind; empty: shared memory within a host.
+  std::string reduce_order{};  // rank or any; empty: rank within a host.
+  std::string algorithm{};     // name_of() an all-reduce's Algorithm; empty: the fastest.
+  bool plaintext = false;      // Between hosts: authenticated, not encrypted.
+  bool sync_batch_norm = false;
+
   double target_accuracy = 0;   // Stop there; 0: none.
   std::int64_t eval_every = 0;  // Steps; 0: after each epoch.
   std::int64_t log_every = 0;   // Steps; 0: about a hundred rows a run, at least one every 50 steps.

@@ -23,6 +23,8 @@ Target target_of(Task task) {
   return Target::real;
 }
 
+std::int64_t divided_up(std::int64_t whole, std::int64_t parts) { return (whole + parts - 1) / parts; }
+
 DType real_dtype(const std::string& name) {
   if (name == "f32" || name == "bf16") return DType::f32;
   if (name == "f64") return DType::f64;
@@ -92,8 +94,8 @@ SessionData open_session_data(const TrainOptions& options) {
   return data;
 }
 
-Session::Session(const TrainOptions& options, const DataInfo& info)
-    : micro_batch_((options.batch + options.micro_batches - 1) / options.micro_batches) {
+Session::Session(const TrainOptions& options, const DataInfo& info, int replicas)
+    : micro_batch_(divided_up(divided_up(options.batch, replicas), options.micro_batches)) {
   model_ =
       build_model(parse_model(options.model), sample_spec(info), micro_batch_, real_dtype(options.dtype));
   for (const ValueId id : model_->values_of(Role::input)) {

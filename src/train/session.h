@@ -33,14 +33,15 @@ SessionData open_session_data(const TrainOptions& options);
 // thread.
 class Session {
  public:
-  // `options` are with_defaults(). Throws ConfigError when the model does not fit the data.
-  Session(const TrainOptions& options, const DataInfo& info);
+  // For one of `replicas` that share each batch. `options` are with_defaults(). Throws ConfigError when the
+  // model does not fit the data.
+  Session(const TrainOptions& options, const DataInfo& info, int replicas = 1);
 
   Program& program() { return *program_; }
   StepMemory& memory() { return *memory_; }
   const Graph& model() const { return *model_; }
   std::int64_t parameter_count() const;
-  std::int64_t micro_batch() const { return micro_batch_; }
+  std::int64_t micro_batch() const { return micro_batch_; }  // Samples of it in one replica.
 
   // Tensors are views of this session's memory: a checkpoint to save must be saved before the next step.
   Checkpoint checkpoint() const;

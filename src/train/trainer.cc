@@ -7,15 +7,16 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <thread>
 
 #include "base/error.h"
 #include "data/loader.h"
 #include "nn/schedule.h"
 #include "tensor/kernels/threads.h"
+#include "train/agreement.h"
 #include "train/diagnose.h"
 #include "train/evaluate.h"
 #include "train/session.h"
+#include "train/sums.h"
 
 namespace hocket {
 namespace {
@@ -83,18 +84,25 @@ void require_same_settings(const Checkpoint& checkpoint, const TrainOptions& opt
 
 class Training {
  public:
-  Training(const TrainOptions& given, TrainObserver& observer, const std::atomic<bool>& stop)
+  // Does nothing together with other ranks, so that each can fail by itself.
+  Training(const TrainOptions& given, TrainObserver& observer, const std::atomic<bool>& stop, Team& team)
       : began_(now_ns()),
         data_(open_session_data(given)),
         options_(with_defaults(given, data_.train->info())),
         observer_(observer),
         stop_(stop),
-        session_(options_, data_.train->info()),
+        team_(team),
+        replica_(team.share("dp")),
+        sums_(plan_sums(options_, team)),
+        session_(options_, data_.train->info(), replica_.count),
         slot_(session_.program().training().make_slot()),
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
               steps_per_epoch()) {
     if (options_.micro_batches > 1 && data_.train->info().max_nonzeros > 0) {
       throw ConfigError("micro-batches do not cut sparse rows; use --microbatches 1");
+    }
+    if (team_.mesh().size() > replica_.count) {
+      throw ConfigError("mesh {}: training is cut along dp alone so far", team_.mesh().text());
     }
     bind_constants();
     if (!options_.out.empty()) {
@@ -102,18 +110,31 @@ class Training {
                              [&](const std::string& line) { observer_.on_warning(line); }};
       store_.emplace(std::filesystem::path(options_.out) / "checkpoints", keep);
     }
+  }
+
+  // Makes sure that all ranks begin alike.
+  void begin_together() {
+    Claims claims = claims_of(options_);
+    claims.emplace_back("initial parameters", session_.hash());
+    claims.emplace_back("samples", std::to_string(data_.train->info().size));
+    require_agreement(team_, claims);
     if (options_.resume) resume();
+    share_gradients();
   }
 
   TrainResult run() {
     announce();
-    if (data_.held_out != nullptr) evaluator_.emplace(session_, *data_.held_out);
+    if (data_.held_out != nullptr) evaluator_.emplace(session_, *data_.held_out, team_);
     LoaderOptions loading;
     loading.batch = options_.batch;
     loading.seed = options_.seed;
     loading.start = position_;
+    loading.rank = replica_.index;
+    loading.ranks = replica_.count;
+    loading.rows = session_.micro_batch() * options_.micro_batches;
     Loader loader(*data_.train, loading);
-    while (step_ < options_.steps && !stop_.load(std::memory_order_relaxed)) {
+    agree_to_stop();
+    while (step_ < options_.steps && !is_stopped_) {
       one_step(loader);
       after_step();
       if (reached_target()) break;
@@ -136,23 +157,46 @@ class Training {
 
   void announce() {
     const DataInfo& info = data_.train->info();
-    observer_.on_start(fmt::format(
-        "{} ({} parameters) on {} ({} samples, {} held out), batch {}, {} {:.4g}, {} steps, {} thread{}",
-        options_.model, session_.parameter_count(), info.name, info.size,
-        data_.held_out == nullptr ? 0 : data_.held_out->info().size, options_.batch, options_.optimizer.rule,
-        options_.learning_rate, options_.steps, kernel::num_threads(),
-        kernel::num_threads() == 1 ? "" : "s"));
+    observer_.on_start(
+        fmt::format("{} ({} parameters) on {} ({} samples, {} held out), batch {}, {} {:.4g}, {} steps, {}",
+                    options_.model, session_.parameter_count(), info.name, info.size,
+                    data_.held_out == nullptr ? 0 : data_.held_out->info().size, options_.batch,
+                    options_.optimizer.rule, options_.learning_rate, options_.steps, describe_workers()));
   }
 
+  std::string describe_workers() const {
+    const int threads = kernel::num_threads();
+    const std::string each = fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
+    if (team_.is_alone()) return each;
+    return fmt::format("{} workers over {}, {} each", team_.size(), team_.transport(), each);
+  }
+
+  // Collectives need not copy gradients that lie in memory which the replicas share.
+  void share_gradients() {
+    Group* replicas = team_.along("dp");
+    if (replicas == nullptr) return;
+    Arena& gradients = session_.memory().gradients;
+    adopt(sums_, team_, gradients.size());
+    gradients = Arena(replicas->workspace(gradients.size()));
+    std::fill(gradients.bytes().begin(), gradients.bytes().end(), std::byte{0});
+  }
+
+  // All ranks read the same checkpoint; the first one's steps count.
   void resume() {
-    if (!store_) throw ConfigError("--resume needs --out, the run folder to go on in");
-    const std::optional<Checkpoint> checkpoint = store_->load_newest();
+    std::optional<Checkpoint> checkpoint;
+    team_.attempt([&] {
+      if (!store_) throw ConfigError("--resume needs --out, the run folder to go on in");
+      checkpoint = store_->load_newest();
+      if (!checkpoint) return;
+      require_same_settings(*checkpoint, options_);
+      session_.restore(*checkpoint, true);
+    });
+    require_agreement(team_,
+                      {{"a checkpoint after step", checkpoint ? std::to_string(checkpoint->step) : "none"}});
     if (!checkpoint) {
       observer_.on_warning(fmt::format("{}: no checkpoint to resume from; starting anew", options_.out));
       return;
     }
-    require_same_settings(*checkpoint, options_);
-    session_.restore(*checkpoint, true);
     step_ = checkpoint->step;
     samples_ = progress_of(*checkpoint, "samples");
     train_ns_ = recorded_ns_ = progress_of(*checkpoint, "train_ns");
@@ -182,22 +226,63 @@ class Training {
       std::fill(session_.memory().gradients.bytes().begin(), session_.memory().gradients.bytes().end(),
                 std::byte{0});
     }
-    for (std::int64_t first = 0; first < batch->count; first += session_.micro_batch()) {
+    const std::int64_t most = (batch->global_count + replica_.count - 1) / replica_.count;
+    for (std::int64_t first = 0; first < most; first += session_.micro_batch()) {
       bind_batch(executable, slot_, data_.train->info(), *batch, first);
       key_[0] = static_cast<std::int64_t>(options_.seed);
       key_[1] = step_;
-      key_[2] = first;
+      key_[2] = batch->offset + first;
       timed(Activity::forward, compute_ns_, [&] { executable.run(Phase::forward, slot_, bindings); });
       loss_sum_ += checked_loss(executable, bindings);
       timed(Activity::backward, compute_ns_, [&] { executable.run(Phase::backward, slot_, bindings); });
     }
+    sum_gradients();
     timed(Activity::update, compute_ns_, [&] { executable.run(Phase::update, slot_, bindings); });
     ++step_;
-    samples_ += batch->count;
-    loss_samples_ += batch->count;
+    samples_ += batch->global_count;
+    loss_samples_ += batch->global_count;
     position_ = loader.position();
+    agree_to_stop();
     train_ns_ += now_ns() - start;
     if (first_step_seconds_ == 0) first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
+  }
+
+  // Adds up the gradients of all replicas.
+  void sum_gradients() {
+    Group* replicas = team_.along("dp");
+    if (replicas == nullptr) return;
+    timed(Activity::communicate, comm_ns_, [&] { replicas->run(gradient_sum()); });
+  }
+
+  Operation gradient_sum() {
+    const Arena& gradients = session_.memory().gradients;
+    Operation operation{Collective::all_reduce, Algorithm::automatic, Reduction::sum, dloss_.dtype()};
+    operation.data = gradients.data();
+    operation.count = gradients.size() / size_of(dloss_.dtype());
+    return operation;
+  }
+
+  // So that all ranks end with the same step.
+  void agree_to_stop() {
+    const bool wants_to_stop = stop_.load(std::memory_order_relaxed);
+    if (team_.is_alone()) {
+      is_stopped_ = wants_to_stop;
+    } else {
+      timed(Activity::communicate, comm_ns_, [&] { is_stopped_ = team_.any(wants_to_stop); });
+    }
+  }
+
+  // Batch norm's running statistics are of each replica's own samples: all go on with the mean.
+  void average_buffers() {
+    Group* replicas = team_.along("dp");
+    if (replicas == nullptr) return;
+    for (const ArenaLayout::Entry& entry : session_.program().layouts().buffers.entries()) {
+      const Tensor buffer = view_of(session_.memory().buffers, entry);
+      Operation operation{Collective::all_reduce, Algorithm::automatic, Reduction::mean, buffer.dtype()};
+      operation.data = buffer.bytes().data();
+      operation.count = static_cast<std::size_t>(buffer.count());
+      replicas->run(operation);
+    }
   }
 
   void set_dloss(double value) {
@@ -234,6 +319,7 @@ class Training {
 
   void record_step() {
     const std::int64_t now = train_ns_;
+    team_.sum_along("dp", std::span(&loss_sum_, 1));
     StepRecord record;
     record.step = step_;
     record.total_steps = options_.steps;
@@ -264,6 +350,7 @@ class Training {
 
   void evaluate() {
     if (!evaluator_ || evaluated_step_ == step_) return;
+    average_buffers();
     Evaluation evaluation;
     timed(Activity::evaluate, eval_ns_, [&] { evaluation = evaluator_->run(); });
     evaluated_step_ = step_;
@@ -281,6 +368,9 @@ class Training {
 
   void save() {
     if (!store_ || saved_step_ == step_) return;
+    average_buffers();
+    saved_step_ = step_;
+    if (!team_.is_first()) return;
     timed(Activity::checkpoint, checkpoint_ns_, [&] {
       Checkpoint checkpoint = session_.checkpoint();
       checkpoint.settings = settings_of(options_);
@@ -292,11 +382,10 @@ class Training {
       checkpoint.position = position_.sample;
       store_->save(checkpoint);
     });
-    saved_step_ = step_;
   }
 
   TrainResult finish() {
-    const bool interrupted = stop_.load() && step_ < options_.steps && !reached_target();
+    const bool interrupted = is_stopped_ && step_ < options_.steps && !reached_target();
     if (loss_samples_ > 0) record_step();
     save();
     if (!interrupted) evaluate();
@@ -305,11 +394,7 @@ class Training {
     result.samples = samples_;
     result.parameters = session_.parameter_count();
     result.objective = interrupted ? std::nullopt : objective();
-    result.wall_seconds = 1e-9 * static_cast<double>(now_ns() - began_);
-    result.train_seconds = train_seconds();
-    result.cpu_seconds = cpu_seconds();
-    result.compute_seconds = 1e-9 * static_cast<double>(compute_ns_);
-    result.wait_seconds = 1e-9 * static_cast<double>(wait_ns_);
+    result.seconds = seconds();
     result.first_step_seconds = first_step_seconds_;
     result.train_loss = last_loss_;
     result.test = test_;
@@ -318,11 +403,45 @@ class Training {
     result.batch = options_.batch;
     result.total_steps = options_.steps;
     result.threads = kernel::num_threads();
-    result.peak_rss_bytes = peak_rss_bytes();
+    add_up_ranks(result);
     result.parameter_hash = session_.hash();
     result.interrupted = interrupted;
     result.target_missed = options_.target_accuracy > 0 && !time_to_target_ && !interrupted;
     return result;
+  }
+
+  RankSeconds seconds() const {
+    RankSeconds seconds;
+    seconds.wall_seconds = 1e-9 * static_cast<double>(now_ns() - began_);
+    seconds.train_seconds = train_seconds();
+    seconds.cpu_seconds = cpu_seconds();
+    seconds.compute_seconds = 1e-9 * static_cast<double>(compute_ns_);
+    seconds.comm_seconds = 1e-9 * static_cast<double>(comm_ns_);
+    seconds.wait_seconds = 1e-9 * static_cast<double>(wait_ns_);
+    return seconds;
+  }
+
+  // What the ranks came to together; every rank gets all of it.
+  void add_up_ranks(TrainResult& result) {
+    if (Group* replicas = team_.along("dp")) result.algorithm = name_of(replicas->choose(gradient_sum()));
+    const Traffic traffic = team_.traffic();
+    const RankSeconds& own = result.seconds;
+    const double figures[] = {own.wall_seconds,
+                              own.train_seconds,
+                              own.cpu_seconds,
+                              own.compute_seconds,
+                              own.comm_seconds,
+                              own.wait_seconds,
+                              static_cast<double>(traffic.bytes_sent),
+                              static_cast<double>(traffic.messages_sent),
+                              static_cast<double>(peak_rss_bytes())};
+    const std::vector<double> all = team_.gather(figures);
+    for (auto at = all.begin(); at != all.end(); at += std::size(figures)) {
+      result.ranks.push_back({at[0], at[1], at[2], at[3], at[4], at[5]});
+      result.bytes_sent += static_cast<std::uint64_t>(at[6]);
+      result.messages_sent += static_cast<std::uint64_t>(at[7]);
+      result.peak_rss_bytes += static_cast<std::int64_t>(at[8]);
+    }
   }
 
   // liblinear's objective, for a linear model that was given its C.
@@ -336,7 +455,7 @@ class Training {
       if (entry.type.shape.rank() >= 2)
         squares += std::pow(norm(view_of(session_.memory().parameters, entry)), 2);
     }
-    return 0.5 * squares + c * samples * Evaluator(session_, *data_.train).run().loss;
+    return 0.5 * squares + c * samples * Evaluator(session_, *data_.train, team_).run().loss;
   }
 
   std::int64_t began_;
@@ -344,6 +463,9 @@ class Training {
   TrainOptions options_;
   TrainObserver& observer_;
   const std::atomic<bool>& stop_;
+  Team& team_;
+  AxisShare replica_;  // This rank among those that share each batch.
+  SumPlan sums_;
   Session session_;
   Slot slot_;
   LearningRate rate_;
@@ -363,24 +485,32 @@ class Training {
   std::int64_t recorded_ns_ = 0;
   std::int64_t saved_step_ = -1;
   std::int64_t evaluated_step_ = -1;
-  std::int64_t train_ns_ = 0, compute_ns_ = 0, wait_ns_ = 0, eval_ns_ = 0, checkpoint_ns_ = 0;
+  std::int64_t train_ns_ = 0, compute_ns_ = 0, comm_ns_ = 0, wait_ns_ = 0, eval_ns_ = 0, checkpoint_ns_ = 0;
+  bool is_stopped_ = false;
   double first_step_seconds_ = 0;
   std::optional<EvalRecord> test_;
   std::optional<double> best_accuracy_;
   std::optional<double> time_to_target_;
 };
 
-int choose_threads(int asked) {
+// The ranks of a host divide its cores.
+int choose_threads(int asked, const Team& team) {
   if (asked < 0 || asked > 1024)
     throw ConfigError("threads {} is not between 1 and 1024 (0 lets the trainer choose)", asked);
-  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return asked > 0 ? asked : std::max(1, team.cores() / team.share_of_host().count);
 }
 
 }  // namespace
 
-TrainResult train(const TrainOptions& options, TrainObserver& observer, const std::atomic<bool>& stop) {
-  kernel::set_num_threads(choose_threads(options.threads));
-  return Training(options, observer, stop).run();
+TrainResult train(const TrainOptions& options, TrainObserver& observer, const std::atomic<bool>& stop,
+                  Team& team) {
+  std::optional<Training> training;
+  team.attempt([&] {
+    kernel::set_num_threads(choose_threads(options.threads, team));
+    training.emplace(options, observer, stop, team);
+  });
+  training->begin_together();
+  return training->run();
 }
 
 }  // namespace hocket

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "train/options.h"
+#include "train/summary.h"
+#include "train/team.h"
 
 namespace hocket {
 
@@ -31,7 +33,7 @@ struct EvalRecord {
   double seconds = 0;                // Of training so far.
 };
 
-enum class Activity : std::uint8_t { data, forward, backward, update, evaluate, checkpoint };
+enum class Activity : std::uint8_t { data, forward, backward, communicate, update, evaluate, checkpoint };
 
 // Follows a run; called on the training thread. Steps that are not recorded cost nothing but spans.
 class TrainObserver {
@@ -49,13 +51,10 @@ struct TrainResult {
   std::int64_t steps = 0;
   std::int64_t samples = 0;
   std::int64_t parameters = 0;
-  double wall_seconds = 0;
-  double train_seconds = 0;
-  double cpu_seconds = 0;
-  double compute_seconds = 0;
-  double wait_seconds = 0;        // For data.
-  double first_step_seconds = 0;  // From the start of run() to the end of the first step.
-  double train_loss = 0;          // Of the last record.
+  RankSeconds seconds;             // Of this rank; it waits for data.
+  std::vector<RankSeconds> ranks;  // Of all of them.
+  double first_step_seconds = 0;   // From the start of run() to the end of the first step.
+  double train_loss = 0;           // Of the last record.
   std::optional<EvalRecord> test{};
   std::optional<double> best_test_accuracy{};
   std::optional<double> time_to_target{};
@@ -63,16 +62,21 @@ struct TrainResult {
       objective{};  // Of a linear model with option c: ½|w|² + C·Σ loss over the training data.
   std::int64_t batch = 0;
   std::int64_t total_steps = 0;
-  int threads = 1;
+  int threads = 1;  // Of each rank.
+  std::string algorithm = "none";
+  std::uint64_t bytes_sent = 0;  // By all ranks together, as are:
+  std::uint64_t messages_sent = 0;
   std::int64_t peak_rss_bytes = 0;
   std::string parameter_hash;
   bool interrupted = false;
   bool target_missed = false;
 };
 
-// Trains as `options` say, writing checkpoints below options.out. When `stop` becomes true it ends the step,
-// writes a checkpoint and returns with interrupted set. Throws ConfigError, DataError, or Error (such as a
-// loss that is no longer finite, naming the first bad tensor).
-TrainResult train(const TrainOptions& options, TrainObserver& observer, const std::atomic<bool>& stop);
+// Trains as `options` say, together with the other ranks of the team, of which the first writes checkpoints
+// below options.out. When `stop` becomes true on any rank they end the step, write a checkpoint and return
+// with interrupted set. Throws ConfigError, DataError, Error (such as a loss that is no longer finite, naming
+// the first bad tensor), NetError, or FailedElsewhere where another rank could not start.
+TrainResult train(const TrainOptions& options, TrainObserver& observer, const std::atomic<bool>& stop,
+                  Team& team);
 
 }  // namespace hocket

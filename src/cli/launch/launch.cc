@@ -92,7 +92,7 @@ int launch(const LaunchOptions& options) {
   const std::vector<Rank> here = ranks_here(options);
   const bool first_reads_input = ::isatty(STDIN_FILENO) == 0;
   if (!here.empty()) sets.push_back(std::make_unique<LocalRanks>(command, key, here, first_reads_input));
-  return Launcher(options.world_size(), options.tags_output, coordinator, signals).run(sets);
+  return Launcher(options, coordinator, signals).run(sets);
 }
 
 }  // namespace hocket

@@ -11,6 +11,7 @@ struct LaunchOptions {
   std::vector<std::string> words;  // The program and its arguments.
   std::vector<HostRanks> hosts;
   bool tags_output = false;
+  bool ranks_explain = false;  // A rank that fails says why itself, unless a signal killed it.
   bool plaintext = false;
   bool by_hand = false;
   std::string ssh;

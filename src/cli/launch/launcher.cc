@@ -32,10 +32,10 @@ int exit_code_of(int status) {
 
 }  // namespace
 
-Launcher::Launcher(int world_size, bool tags_output, CoordinatorServer& coordinator, SignalsToPoll& signals)
-    : options_{.world_size = world_size},
-      supervisor_(options_),
-      output_(tags_output, write_all),
+Launcher::Launcher(const LaunchOptions& options, CoordinatorServer& coordinator, SignalsToPoll& signals)
+    : ranks_explain_(options.ranks_explain),
+      supervisor_({.world_size = options.world_size()}),
+      output_(options.tags_output, write_all),
       coordinator_(coordinator),
       signals_(signals) {}
 
@@ -99,17 +99,19 @@ std::string Launcher::name_of(Rank rank) const {
 
 // Ranks that notice a failure also end, some before the one that failed: whom the ranks blame counts most.
 int Launcher::report_end() {
-  if (supervisor_.interrupt()) {
-    write_message(
-        fmt::format("hocket: {} ended the ranks", *supervisor_.interrupt() == SIGINT ? "Ctrl-C" : "SIGTERM"));
-    return *supervisor_.interrupt() == SIGINT ? kInterrupted : kTerminated;
+  if (const auto signal = supervisor_.interrupt()) {
+    if (!ranks_explain_) {
+      write_message(fmt::format("hocket: {} ended the ranks", *signal == SIGINT ? "Ctrl-C" : "SIGTERM"));
+    }
+    return *signal == SIGINT ? kInterrupted : kTerminated;
   }
   const auto failure = coordinator_.failure();
   const auto first = supervisor_.first_failure();
   if (!failure && !first) return kDone;
   const bool is_blamed = failure && places_.count(failure->culprit) > 0;
   const Rank culprit = is_blamed ? failure->culprit : first.value_or(0);
-  report_failure(culprit);
+  const auto status = supervisor_.status(culprit);
+  if (!ranks_explain_ || !status || !WIFEXITED(*status)) report_failure(culprit);
   if (supervisor_.has_failed(culprit)) return exit_code_of(*supervisor_.status(culprit));
   return first ? exit_code_of(*supervisor_.status(*first)) : static_cast<int>(kPeerFailed);
 }

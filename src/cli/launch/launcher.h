@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/launch/launch.h"
 #include "cli/launch/rank_output.h"
 #include "cli/launch/rank_set.h"
 #include "cli/launch/signals_to_poll.h"
@@ -17,7 +18,7 @@ namespace hocket {
 // this process gets, and says at the end who failed first. Used by one thread.
 class Launcher final : public RankEvents {
  public:
-  Launcher(int world_size, bool tags_output, CoordinatorServer& coordinator, SignalsToPoll& signals);
+  Launcher(const LaunchOptions& options, CoordinatorServer& coordinator, SignalsToPoll& signals);
 
   int run(std::vector<std::unique_ptr<RankSet>>& sets);  // Returns an ExitCode.
 
@@ -36,7 +37,7 @@ class Launcher final : public RankEvents {
   int report_end();
   void report_failure(Rank rank);
 
-  SupervisorOptions options_;
+  bool ranks_explain_;
   Supervisor supervisor_;
   RankOutput output_;
   CoordinatorServer& coordinator_;

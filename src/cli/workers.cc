@@ -1,0 +1,56 @@
+#include "cli/workers.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/pin.h"
+#include "cli/launch/launch.h"
+
+namespace hocket {
+namespace {
+
+WorldOptions world_options(const TrainOptions& options) {
+  WorldOptions world;
+  if (options.transport.empty()) return world;
+  const std::optional<TransportKind> kind = find_transport_kind(options.transport);
+  if (!kind) throw ConfigError("transport {} is not known", options.transport);
+  world.transport = *kind;
+  return world;
+}
+
+}  // namespace
+
+bool must_launch(const TrainOptions& options, const Environment& environment) {
+  if (environment.source == Environment::Source::alone) {
+    return Mesh::parse(options.mesh, options.workers).size() > 1;
+  }
+  if (options.workers > 0 && options.workers != environment.world_size) {
+    throw ConfigError("--workers {}, but this is {}", options.workers, describe(environment));
+  }
+  Mesh::parse(options.mesh, environment.world_size);
+  return false;
+}
+
+int launch_workers(const TrainOptions& options, const Arguments& arguments) {
+  LaunchOptions launching;
+  launching.words = {std::filesystem::read_symlink("/proc/self/exe").string(), "train"};
+  launching.words.insert(launching.words.end(), arguments.typed().begin(), arguments.typed().end());
+  const int workers = Mesh::parse(options.mesh, options.workers).size();
+  launching.hosts = parse_hosts("localhost:" + std::to_string(workers));
+  launching.plaintext = options.plaintext;
+  launching.ranks_explain = true;
+  return launch(launching);
+}
+
+Team join_workers(const TrainOptions& options, const Environment& environment) {
+  if (environment.world_size == 1) return {};
+  MeetingOptions meeting;
+  meeting.plaintext = options.plaintext;
+  auto world = std::make_unique<World>(join_job(meeting), world_options(options));
+  Team team(std::move(world), Mesh::parse(options.mesh, environment.world_size));
+  const AxisShare own = team.share_of_host();
+  if (options.threads == 0) pin_to_part(own.index, own.count);
+  return team;
+}
+
+}  // namespace hocket

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "cli/arguments.h"
+#include "net/environment.h"
+#include "train/options.h"
+#include "train/team.h"
+
+namespace hocket {
+
+// Whether `hocket train`, started as `environment` tells, has to start its workers itself. Throws ConfigError
+// where workers, mesh and the job that it is a rank of contradict each other.
+bool must_launch(const TrainOptions& options, const Environment& environment);
+
+// Starts this command line once per worker and waits for their end. Returns an ExitCode.
+int launch_workers(const TrainOptions& options, const Arguments& arguments);
+
+// Meets the other workers, if there are any. Unless the number of threads was given, the workers of a host
+// then divide its cores and keep to them. Throws what join_job() throws.
+Team join_workers(const TrainOptions& options, const Environment& environment);
+
+}  // namespace hocket

@@ -1,0 +1,173 @@
+// Several workers, as threads, reach the parameters that one reaches alone.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "data/test_files.h"
+#include "net/run_ranks.h"
+#include "train/checkpoint.h"
+#include "train/trainer.h"
+
+namespace hocket {
+namespace {
+
+TrainOptions small_options() {
+  TrainOptions options;
+  options.model = "mlp,hidden=8,dropout=0.3";  // Dropout draws by the row of the whole batch.
+  options.data = "synthetic:1x6x6:3:64";
+  options.batch = 21;  // Four batches an epoch; the last one has a single sample.
+  options.steps = 10;
+  options.dtype = "f64";
+  options.threads = 1;
+  return options;
+}
+
+struct Outcome {
+  std::vector<TrainResult> results;  // By rank.
+  Checkpoint checkpoint;
+};
+
+Mesh workers(int count) { return Mesh::parse("", count); }
+
+Outcome train_with(TrainOptions options, int ranks, Medium medium = Medium::inproc) {
+  const TestFolder folder;
+  options.out = folder.path().string();
+  const std::atomic<bool> stop{false};
+  TrainObserver nobody;
+  Outcome outcome;
+  outcome.results.resize(static_cast<std::size_t>(ranks));
+  if (ranks == 1) {
+    Team alone;
+    outcome.results[0] = train(options, nobody, stop, alone);
+  } else {
+    const auto body = [&](std::unique_ptr<Transport> transport) {
+      const auto rank = static_cast<std::size_t>(transport->rank());
+      Team team(std::move(transport), workers(ranks));
+      outcome.results[rank] = train(options, nobody, stop, team);
+    };
+    for (const std::string& error : run_ranks(ranks, body, medium)) EXPECT_EQ(error, "");
+  }
+  outcome.checkpoint = CheckpointStore(folder.path() / "checkpoints").load_newest().value_or(Checkpoint{});
+  return outcome;
+}
+
+double largest_difference(const Checkpoint& a, const Checkpoint& b) {
+  EXPECT_EQ(a.tensors.size(), b.tensors.size());
+  double largest = a.tensors.empty() ? INFINITY : 0;
+  for (std::size_t i = 0; i < std::min(a.tensors.size(), b.tensors.size()); ++i) {
+    const auto x = a.tensors[i].second.values<double>();
+    const auto y = b.tensors[i].second.values<double>();
+    for (std::size_t k = 0; k < x.size(); ++k) largest = std::max(largest, std::abs(x[k] - y[k]));
+  }
+  return largest;
+}
+
+class DataParallel : public testing::TestWithParam<std::tuple<int, int>> {};  // Workers, micro-batches.
+
+TEST_P(DataParallel, ReachesTheParametersOfOneWorker) {
+  const auto [ranks, micro_batches] = GetParam();
+  TrainOptions options = small_options();
+  const Outcome alone = train_with(options, 1);
+  options.micro_batches = micro_batches;
+  const Outcome together = train_with(options, ranks);
+  EXPECT_LT(largest_difference(alone.checkpoint, together.checkpoint), 1e-10);
+  for (const TrainResult& result : together.results) {
+    EXPECT_EQ(result.parameter_hash, together.results[0].parameter_hash);
+    EXPECT_EQ(result.samples, alone.results[0].samples);
+    EXPECT_NEAR(result.train_loss, alone.results[0].train_loss, 1e-10);
+    ASSERT_TRUE(result.test && result.test->accuracy);
+    EXPECT_NEAR(result.test->loss, alone.results[0].test->loss, 1e-10);
+    EXPECT_EQ(result.test->accuracy, alone.results[0].test->accuracy);
+    EXPECT_EQ(result.ranks.size(), static_cast<std::size_t>(ranks));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, DataParallel,
+                         testing::Combine(testing::Values(1, 2, 3, 5), testing::Values(1, 2, 4)));
+
+TEST(DataParallel, GivesTheSameBitsHoweverMessagesTravel) {
+  TrainOptions options = small_options();
+  options.reduce_order = "rank";
+  const std::string hash = train_with(options, 3).results[0].parameter_hash;
+  EXPECT_EQ(train_with(options, 3, Medium::shm).results[0].parameter_hash, hash);
+  EXPECT_EQ(train_with(options, 3, Medium::tcp).results[0].parameter_hash, hash);
+}
+
+TEST(DataParallel, AveragesTheStatisticsOfBatchNorm) {
+  TrainOptions options = small_options();
+  options.model = "resnet,depth=8";
+  options.batch = 16;
+  options.steps = 2;
+  const Outcome together = train_with(options, 2);
+  EXPECT_EQ(together.results[0].test->loss, together.results[1].test->loss);
+}
+
+TEST(DataParallel, EndsAllWorkersWithTheSameStep) {
+  TrainOptions options = small_options();
+  options.steps = 1'000'000;
+  options.epochs = 1'000'000;
+  std::atomic<bool> stop[2] = {false, false};
+
+  class StopAfter final : public TrainObserver {
+   public:
+    explicit StopAfter(std::atomic<bool>& flag) : flag_(flag) {}
+    void on_span(Activity activity, std::int64_t, std::int64_t) override {
+      if (activity == Activity::update && ++steps_ == 5) flag_ = true;
+    }
+
+   private:
+    std::atomic<bool>& flag_;
+    int steps_ = 0;
+  } observer(stop[1]);
+  TrainObserver nobody;
+  TrainResult results[2];
+  const auto body = [&](std::unique_ptr<Transport> transport) {
+    const auto rank = static_cast<std::size_t>(transport->rank());
+    Team team(std::move(transport), workers(2));
+    results[rank] =
+        train(options, rank == 1 ? static_cast<TrainObserver&>(observer) : nobody, stop[rank], team);
+  };
+  for (const std::string& error : run_ranks(2, body)) EXPECT_EQ(error, "");
+  for (const TrainResult& result : results) {
+    EXPECT_TRUE(result.interrupted);
+    EXPECT_EQ(result.steps, 5);
+  }
+}
+
+// What each rank throws when rank 1 has other options.
+std::vector<std::string> disagreement(const std::function<void(TrainOptions&)>& change) {
+  const std::atomic<bool> stop{false};
+  return run_ranks(2, [&](std::unique_ptr<Transport> transport) {
+    TrainOptions options = small_options();
+    if (transport->rank() == 1) change(options);
+    TrainObserver nobody;
+    Team team(std::move(transport), workers(2));
+    train(options, nobody, stop, team);
+  });
+}
+
+TEST(DataParallel, RefusesWorkersThatDiffer) {
+  const std::string batch = "rank 1 has batch '20' and rank 0 has '21': they must be the same on all ranks";
+  for (const std::string& error : disagreement([](TrainOptions& options) { options.batch = 20; }))
+    EXPECT_EQ(error, batch);
+  for (const std::string& error : disagreement([](TrainOptions& options) { options.seed = 9; }))
+    EXPECT_EQ(error, "rank 1 has seed '9' and rank 0 has '1': they must be the same on all ranks");
+}
+
+TEST(DataParallel, FailsOnAllWorkersWhereOneCannotStart) {
+  const auto errors = disagreement([](TrainOptions& options) { options.model = "nonsense"; });
+  EXPECT_NE(errors[1].find("nonsense"), std::string::npos);
+  EXPECT_EQ(errors[0], "rank 1: " + errors[1]);
+}
+
+TEST(DataParallel, RefusesSumsThatContradictTheirOrder) {
+  const auto both = [](TrainOptions& options) {
+    options.algorithm = "ring";
+    options.reduce_order = "rank";
+  };
+  EXPECT_EQ(disagreement(both)[1], "algorithm ring does not add up in rank order; use --reduce-order any");
+}
+
+}  // namespace
+}  // namespace hocket
