@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "tensor/arena.h"
@@ -21,6 +22,12 @@ constexpr int kForever = std::numeric_limits<int>::max();
 constexpr std::array<std::string_view, 17> kInPlace{
     "relu", "tanh",  "sigmoid",   "gelu",      "exp",          "scale",     "add",     "sub",        "mul",
     "div",  "bn_dx", "relu_grad", "tanh_grad", "sigmoid_grad", "gelu_grad", "dropout", "bn_apply_dx"};
+
+// A part of a vector that a pack node makes.
+struct Bundle {
+  ValueId whole = kNoValue;
+  std::size_t offset = 0;
+};
 
 struct Block {
   int first = 0;
@@ -40,16 +47,19 @@ class Planner {
       : graph_(graph), layouts_(layouts), block_of_(static_cast<std::size_t>(graph.value_count()), -1) {
     plan_.locations.resize(static_cast<std::size_t>(graph.value_count()));
     is_placed_.assign(static_cast<std::size_t>(graph.value_count()), false);
+    offset_in_block_.assign(static_cast<std::size_t>(graph.value_count()), 0);
     place_sources();
     place_gradients(gradients);
     find_last_uses();
+    find_bundles();
   }
 
   MemoryPlan run() {
     const std::vector<Node>& nodes = graph_.nodes();
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       for (const ValueId id : nodes[i].outputs) {
-        if (!is_placed_[static_cast<std::size_t>(id)]) give_memory(id, nodes[i], static_cast<int>(i));
+        const auto value = static_cast<std::size_t>(id);
+        if (!is_placed_[value] && block_of_[value] < 0) give_memory(id, nodes[i], static_cast<int>(i));
       }
     }
     plan_.slot_bytes = place_blocks(true);
@@ -58,7 +68,8 @@ class Planner {
       const int block = block_of_[static_cast<std::size_t>(id)];
       if (block < 0) continue;
       const Block& home = blocks_[static_cast<std::size_t>(block)];
-      place(id, {home.crosses_phases ? Space::slot : Space::work, home.offset});
+      place(id, {home.crosses_phases ? Space::slot : Space::work,
+                 home.offset + offset_in_block_[static_cast<std::size_t>(id)]});
     }
     return std::move(plan_);
   }
@@ -90,11 +101,12 @@ class Planner {
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       if (!gradients[i].value || gradients[i].row_ids)
         continue;  // Rows are activations that live to the update.
-      const std::size_t offset = layouts_.parameters.at(graph_.value(parameters[i]).name).offset;
+      const std::size_t offset = layouts_.gradients.at(graph_.value(parameters[i]).name).offset;
       place(gradients[i].value.id(), {Space::gradient, offset});
     }
     for (const Node& node : graph_.nodes()) {
       if (node.op->name() == "all_reduce") sum_gradients_in_place(node);
+      if (node.op->name() == "reduce_scatter") scatter_gradients_in_place(node);
     }
   }
 
@@ -106,6 +118,31 @@ class Planner {
       if (is_gradient && is_placed_[static_cast<std::size_t>(sum)] &&
           !is_placed_[static_cast<std::size_t>(terms)])
         place(terms, plan_.locations[static_cast<std::size_t>(sum)]);
+    }
+  }
+
+  // This rank's block of a sum that lies with the gradients stays where it is made.
+  void scatter_gradients_in_place(const Node& node) {
+    const Location whole = plan_.locations[static_cast<std::size_t>(node.inputs[0])];
+    const bool is_placed = is_placed_[static_cast<std::size_t>(node.inputs[0])];
+    if (!is_placed || whole.space != Space::gradient || !node.attributes.has("index")) return;
+    const auto index = static_cast<std::size_t>(node.attributes.integer("index", 0));
+    place(node.outputs[0], {Space::gradient, whole.offset + index * bytes_of(graph_.value(node.outputs[0]))});
+  }
+
+  // What goes into a bucket is made there, unless it is a source or made in place of something else.
+  void find_bundles() {
+    const std::vector<int> producer = producers(graph_);
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->name() != "pack") continue;
+      const IntList begins = node.attributes.list("begins");
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const int maker = producer[static_cast<std::size_t>(node.inputs[i])];
+        if (maker < 0 || is_alias(graph_, graph_.nodes()[static_cast<std::size_t>(maker)])) continue;
+        const ValueInfo& value = graph_.value(node.inputs[i]);
+        bundles_[node.inputs[i]] = {node.outputs[0],
+                                    static_cast<std::size_t>(begins[i]) * size_of(value.type.dtype)};
+      }
     }
   }
 
@@ -133,21 +170,48 @@ class Planner {
   void give_memory(ValueId id, const Node& node, int index) {
     const auto value = static_cast<std::size_t>(id);
     const ValueInfo& info = graph_.value(id);
+    if (const auto bundle = bundles_.find(id); bundle != bundles_.end()) {
+      give_memory_in(bundle->second, id, index);
+      return;
+    }
     plan_.activation_bytes += align_up(bytes_of(info));
     if (is_alias(graph_, node)) {
       const auto operand = static_cast<std::size_t>(node.inputs[0]);
+      const std::size_t begin =
+          node.op->name() == "view"
+              ? static_cast<std::size_t>(node.attributes.integer("begin", 0)) * size_of(info.type.dtype)
+              : 0;
       if (is_placed_[operand]) {
-        place(id, plan_.locations[operand]);
+        place(id, {plan_.locations[operand].space, plan_.locations[operand].offset + begin});
         return;
       }
       join(value, block_of_[operand]);
+      offset_in_block_[value] = offset_in_block_[operand] + begin;
     } else if (const int reused = reusable_block(id, node, index); reused >= 0) {
       join(value, reused);
     } else {
-      block_of_[value] = static_cast<int>(blocks_.size());
-      blocks_.push_back(
-          {index, std::max(index, last_use_[value]), align_up(bytes_of(info)), crosses_[value], 0});
+      start_block(value, index);
     }
+  }
+
+  void start_block(std::size_t value, int index) {
+    block_of_[value] = static_cast<int>(blocks_.size());
+    const std::size_t bytes = align_up(bytes_of(graph_.value(static_cast<ValueId>(value))));
+    blocks_.push_back({index, std::max(index, last_use_[value]), bytes, crosses_[value], 0});
+  }
+
+  void give_memory_in(const Bundle& bundle, ValueId id, int index) {
+    const auto whole = static_cast<std::size_t>(bundle.whole);
+    if (is_placed_[whole]) {
+      place(id, {plan_.locations[whole].space, plan_.locations[whole].offset + bundle.offset});
+      return;
+    }
+    if (block_of_[whole] < 0) {
+      start_block(whole, index);
+      plan_.activation_bytes += align_up(bytes_of(graph_.value(bundle.whole)));
+    }
+    join(static_cast<std::size_t>(id), block_of_[whole]);
+    offset_in_block_[static_cast<std::size_t>(id)] = bundle.offset;
   }
 
   void join(std::size_t value, int block) {
@@ -170,6 +234,7 @@ class Planner {
       const int block = block_of_[static_cast<std::size_t>(operand)];
       const ValueInfo& input = graph_.value(operand);
       if (block < 0 || !(input.type == output.type) || input.layout != output.layout) continue;
+      if (offset_in_block_[static_cast<std::size_t>(operand)] != 0) continue;
       if (std::count(node.inputs.begin(), node.inputs.end(), operand) > 1) continue;
       if (blocks_[static_cast<std::size_t>(block)].last == index) return block;
     }
@@ -210,6 +275,8 @@ class Planner {
   MemoryPlan plan_;
   std::vector<bool> is_placed_;
   std::vector<int> block_of_;
+  std::vector<std::size_t> offset_in_block_;
+  std::unordered_map<ValueId, Bundle> bundles_;
   std::vector<int> last_use_;
   std::vector<bool> crosses_;
   std::vector<Block> blocks_;
@@ -221,6 +288,7 @@ bool is_alias(const Graph& graph, const Node& node) {
   const ValueInfo& output = graph.value(node.outputs.empty() ? node.inputs[0] : node.outputs[0]);
   if (node.outputs.empty() || output.role == Role::gradient) return false;
   const Shape& shape = output.type.shape;
+  if (node.op->name() == "view") return true;
   if (node.op->name() == "reshape") return graph.value(node.inputs[0]).layout == Layout::plain;
   if (node.op->name() == "to_layout") return shape[1] == 1 || shape[2] * shape[3] == 1;
   return false;

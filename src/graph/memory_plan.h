@@ -24,6 +24,7 @@ inline constexpr int kSpaces = 7;
 struct Location {
   Space space = Space::work;
   std::size_t offset = 0;
+  bool operator==(const Location&) const = default;
 };
 
 // Where every value of a graph lies. Values whose lifetimes do not overlap share memory; reshapes share their

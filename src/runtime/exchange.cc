@@ -12,7 +12,7 @@ namespace {
 std::optional<Collective> collective_of(const Node& node) {
   const std::string_view op = node.op->name();
   if (op == "all_reduce") return Collective::all_reduce;
-  if (op == "all_gather") return Collective::all_gather;
+  if (op == "all_gather" || op == "gather_blocks") return Collective::all_gather;
   if (op == "reduce_scatter") return Collective::reduce_scatter;
   if (op == "all_to_all") return Collective::all_to_all;
   return std::nullopt;
@@ -31,17 +31,17 @@ Exchange::Exchange(const Graph& graph, const Node& node, std::span<const Locatio
       reduction_(node.attributes.text("reduction", "sum") == "max" ? Reduction::max : Reduction::sum) {
   HOCKET_CHECK(node.attributes.integer("ranks", 0) == share_.count, "node {}: axis {} has {} ranks",
                node.name, axis_, share_.count);
+  works_in_place_ = node.op->name() == "gather_blocks";
+  consumes_ = node.attributes.has("index");
   const std::size_t inputs = node.inputs.size();
   is_deferrable_ = collective_ == Collective::all_reduce;
   std::size_t end = 0;  // Of the last operand.
   for (std::size_t i = 0; i < inputs; ++i) {
-    const Type& type =
-        graph.value(collective_ == Collective::all_gather ? node.outputs[i] : node.inputs[i]).type;
+    const bool grows = collective_ == Collective::all_gather && !works_in_place_;
+    const Type& type = graph.value(grows ? node.outputs[i] : node.inputs[i]).type;
     const auto count = static_cast<std::size_t>(type.shape.count());
     const Location at = locations[i];
-    const bool is_in_place =
-        at.space == locations[inputs + i].space && at.offset == locations[inputs + i].offset;
-    is_deferrable_ = is_deferrable_ && is_in_place && at.space == Space::gradient;
+    is_deferrable_ = is_deferrable_ && at == locations[inputs + i] && at.space == Space::gradient;
     // Gradients that lie side by side are one vector, with the gaps between them.
     if (is_deferrable_ && i > 0 && at.offset == align_up(end) && type.dtype == parts_.back().dtype) {
       parts_.back().count += (at.offset - end) / size_of(type.dtype) + count;
@@ -49,8 +49,11 @@ Exchange::Exchange(const Graph& graph, const Node& node, std::span<const Locatio
       parts_.push_back({i, type.dtype, count});
     }
     end = at.offset + count * size_of(type.dtype);
-    if (collective_ == Collective::reduce_scatter) scratch_bytes_ = count * size_of(type.dtype);
+    if (collective_ == Collective::reduce_scatter && !consumes_) scratch_bytes_ = count * size_of(type.dtype);
   }
+  if (collective_ == Collective::all_gather) is_deferrable_ = locations[0].space == Space::parameter;
+  if (collective_ == Collective::reduce_scatter)
+    is_deferrable_ = locations[1].space == Space::gradient && locations[0].space == Space::gradient;
 }
 
 Operation Exchange::operation(const Part& part, std::byte* data) const {
@@ -63,32 +66,46 @@ Operation Exchange::operation(const Part& part, std::byte* data) const {
   return operation;
 }
 
+Operation Exchange::prepare(const Part& part, Buffers in, Buffers out, std::byte* scratch) const {
+  const std::size_t bytes = part.count * size_of(part.dtype);
+  std::byte* source = in[part.operand];
+  std::byte* target = works_in_place_ ? source : out[part.operand];
+  Operation work = operation(part, target);
+  switch (collective_) {
+    case Collective::all_gather:
+      if (!works_in_place_)
+        std::memcpy(target + own_offset(part), source, bytes / static_cast<std::size_t>(share_.count));
+      break;
+    case Collective::all_to_all: work.input = source; break;
+    case Collective::reduce_scatter:
+      work.data = consumes_ ? source : scratch;
+      if (!consumes_) std::memcpy(scratch, source, bytes);
+      break;
+    default:
+      if (source != target) std::memcpy(target, source, bytes);
+  }
+  return work;
+}
+
+std::size_t Exchange::own_offset(const Part& part) const {
+  return part.count / static_cast<std::size_t>(share_.count) * static_cast<std::size_t>(share_.index) *
+         size_of(part.dtype);
+}
+
 void Exchange::run(Buffers in, Buffers out, std::byte* scratch) const {
   for (const Part& part : parts_) {
-    const std::size_t bytes = part.count * size_of(part.dtype),
-                      block = bytes / static_cast<std::size_t>(share_.count);
-    const std::size_t own = block * static_cast<std::size_t>(share_.index);
-    const std::byte* source = in[part.operand];
-    std::byte* target = out[part.operand];
-    Operation work = operation(part, target);
-    switch (collective_) {
-      case Collective::all_gather: std::memmove(target + own, source, block); break;
-      case Collective::all_to_all: work.input = source; break;
-      case Collective::reduce_scatter:
-        std::memcpy(scratch, source, bytes);
-        work.data = scratch;
-        break;
-      default:
-        if (source != target) std::memcpy(target, source, bytes);
-    }
+    const Operation work = prepare(part, in, out, scratch);
     communicator_.run(axis_, work);
-    if (collective_ == Collective::reduce_scatter) std::memcpy(target, scratch + own, block);
+    if (collective_ != Collective::reduce_scatter) continue;
+    const std::byte* own = work.data + own_offset(part);
+    if (own != out[0])
+      std::memcpy(out[0], own, part.count / static_cast<std::size_t>(share_.count) * size_of(part.dtype));
   }
 }
 
-Communicator::Ticket Exchange::start(Buffers in) const {
+Communicator::Ticket Exchange::start(Buffers in, Buffers out) const {
   Communicator::Ticket ticket = 0;
-  for (const Part& part : parts_) ticket = communicator_.start(axis_, operation(part, in[part.operand]));
+  for (const Part& part : parts_) ticket = communicator_.start(axis_, prepare(part, in, out, nullptr));
   return ticket;
 }
 

@@ -22,10 +22,10 @@ class Exchange final : public Kernel {
   void run(Buffers in, Buffers out, std::byte* scratch) const override;
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
 
-  // Whether it may go on while other nodes run: it works in place, on memory that lasts.
+  // Whether it may go on while other nodes run: nobody writes to its operands before its results are read.
   bool is_deferrable() const { return is_deferrable_; }
   // As run(), but only begins; wait for the ticket before its outputs are read.
-  Communicator::Ticket start(Buffers in) const;
+  Communicator::Ticket start(Buffers in, Buffers out) const;
 
  private:
   struct Part {
@@ -35,6 +35,8 @@ class Exchange final : public Kernel {
   };
 
   Operation operation(const Part& part, std::byte* data) const;
+  Operation prepare(const Part& part, Buffers in, Buffers out, std::byte* scratch) const;
+  std::size_t own_offset(const Part& part) const;  // Of this rank's block, in bytes.
 
   Communicator& communicator_;
   std::string axis_;
@@ -44,6 +46,8 @@ class Exchange final : public Kernel {
   std::vector<Part> parts_;
   std::size_t scratch_bytes_ = 0;
   bool is_deferrable_ = false;
+  bool works_in_place_ = false;
+  bool consumes_ = false;  // A sum may be made where its terms lie.
 };
 
 }  // namespace hocket

@@ -23,7 +23,11 @@ void Executable::prepare(KernelSet kernels, Communicator* communicator) {
   std::size_t most_operands = 0;
   for (std::size_t i = 0; i < graph_->nodes().size(); ++i) {
     const Node& node = graph_->nodes()[i];
-    if (is_alias(*graph_, node)) continue;
+    if (is_alias(*graph_, node)) {
+      if (const auto at = pending.find(node.inputs[0]); at != pending.end())
+        pending[node.outputs[0]] = at->second;
+      continue;
+    }
     Instruction instruction;
     instruction.node = static_cast<int>(i);
     for (const ValueId id : node.inputs) {
@@ -40,6 +44,8 @@ void Executable::prepare(KernelSet kernels, Communicator* communicator) {
         instruction.number = tickets_.size();
         tickets_.push_back(0);
         for (const ValueId id : node.outputs) pending[id] = instruction.number;
+        for (const int updated : node.op->updates())
+          pending[node.inputs[static_cast<std::size_t>(updated)]] = instruction.number;
       }
       kernels_.push_back(std::move(exchange));
     } else {
@@ -94,13 +100,17 @@ void Executable::run(Phase phase, Slot& slot, const Bindings& bindings, const Ob
     const Buffers operands(pointers_.data(), instruction.operands.size());
     await(instruction);
     if (instruction.exchange != nullptr) {
-      tickets_[instruction.number] = instruction.exchange->start(operands.first(instruction.inputs));
+      tickets_[instruction.number] = instruction.exchange->start(operands.first(instruction.inputs),
+                                                                 operands.subspan(instruction.inputs));
     } else {
       instruction.kernel->run(operands.first(instruction.inputs), operands.subspan(instruction.inputs),
                               scratch_.data());
     }
     if (observer != nullptr) (*observer)(instruction.node);
   }
+  if (phase != Phase::update) return;
+  for (Communicator::Ticket& ticket : tickets_)
+    communicator_->wait(std::exchange(ticket, Communicator::Ticket{0}));
 }
 
 void Executable::await(const Instruction& instruction) {

@@ -8,6 +8,7 @@
 #include "graph/differentiate.h"
 #include "graph/operator.h"
 #include "graph/passes/passes.h"
+#include "runtime/exchange.h"
 #include "runtime/lowering.h"
 #include "runtime/operator_cases.h"
 #include "runtime/stored.h"
@@ -179,7 +180,11 @@ TEST_P(LayoutOf, ChangesNoGradient) {
 INSTANTIATE_TEST_SUITE_P(Images, LayoutOf, testing::ValuesIn(image_cases()), name_of_case);
 
 TEST(Lower, EveryOperatorHasAKernel) {
-  for (const std::string_view op : operator_names()) EXPECT_NE(find_lowering(op), nullptr) << op;
+  Node node;
+  for (const std::string_view op : operator_names()) {
+    node.op = find_operator(op);
+    EXPECT_NE(find_lowering(op) != nullptr, Exchange::is_for(node)) << op;
+  }
 }
 
 }  // namespace

@@ -58,9 +58,14 @@ Tensor make_input(const std::string& name, const Type& type, int step) {
   return tensor;
 }
 
+struct Part {
+  Piece piece;
+  Tensor values;
+};
+
 struct Outcome {
   double loss = 0;  // Summed over the ranks' shares, of the last step.
-  std::map<std::string, Tensor> parameters;
+  std::map<std::string, Part> parameters;
   std::vector<Conversion> conversions;
   Traffic traffic;
 };
@@ -113,11 +118,11 @@ Outcome train_one(const std::string& model, const SampleSpec& spec, ProgramOptio
     }
     training.run(Phase::update, slot, memory.bindings());
   }
-  for (const ArenaLayout::Entry& entry : program.layouts().parameters.entries()) {
-    Tensor copy(entry.type.dtype, entry.type.shape);
-    const Tensor own = view_of(memory.parameters, entry);
+  for (const Piece& piece : program.pieces(Role::parameter)) {
+    const Tensor own = view_of(memory.parameters, piece);
+    Tensor copy(own.dtype(), own.shape());
     std::copy(own.bytes().begin(), own.bytes().end(), copy.bytes().begin());
-    outcome.parameters.emplace(entry.name, copy);
+    outcome.parameters.emplace(piece.name(), Part{piece, copy});
   }
   outcome.conversions = program.conversions();
   return outcome;
@@ -140,6 +145,7 @@ struct Cut {
   std::vector<std::string> places = {};
   bool sync_batch_norm = true;
   int micro = 1;
+  int zero = 0;
   bool overlap = false;
   std::size_t bucket_bytes = std::size_t{1} << 40;
   Medium medium = Medium::inproc;
@@ -163,6 +169,7 @@ MeshRun train_on_mesh(const std::string& model, const SampleSpec& spec, const Pr
         ProgramOptions options = base;
         options.communicator = &communicator;
         options.bucket_bytes = cut.bucket_bytes;
+        options.zero = cut.zero;
         options.place.mesh = mesh;
         options.place.rank = groups.rank();
         options.place.sync_batch_norm = cut.sync_batch_norm;
@@ -188,15 +195,9 @@ void expect_serial(const std::string& model, const SampleSpec& spec, const Cut& 
     if (mesh.share(rank, "tp").index == 0) loss += own.loss;
     ASSERT_EQ(own.parameters.size(), serial.parameters.size());
     for (const auto& [name, part] : own.parameters) {
-      const Tensor& whole = serial.parameters.at(name);
-      IntList begin(static_cast<std::size_t>(whole.shape().rank()), 0);
-      for (int dim = 0; dim < whole.shape().rank(); ++dim) {
-        if (part.shape()[dim] != whole.shape()[dim])
-          begin[static_cast<std::size_t>(dim)] = mesh.share(rank, "tp").index * part.shape()[dim];
-      }
-      Tensor expected(part.dtype(), part.shape());
-      copy_from_box(whole, begin, expected);
-      EXPECT_LE(difference(part, expected), 1e-10) << "rank " << rank << ": " << name;
+      Tensor expected(part.values.dtype(), part.values.shape());
+      copy_piece(serial.parameters.at(name).values, part.piece, expected);
+      EXPECT_LE(difference(part.values, expected), 1e-10) << "rank " << rank << ": " << name;
     }
   }
   EXPECT_NEAR(loss, serial.loss, 1e-9);
@@ -206,7 +207,7 @@ const std::vector<std::pair<std::string, SampleSpec>>& models() {
   static const std::vector<std::pair<std::string, SampleSpec>> kModels{
       {"mlp,hidden=24x16", images(1, 6)},
       {"lenet,channels=4x8,hidden=16", images(1, 8)},
-      {"resnet,depth=8", images(3, 8)},
+      {"resnet,depth=8", images(3, 4)},
       {"gpt,layers=2,width=16,heads=4", text(8)}};
   return kModels;
 }
@@ -237,6 +238,35 @@ TEST(PlacedProgram, CutByWeightsTrainsAsOneWorker) {
   for (const CutModel& cut : cut_models()) {
     for (const char* mesh : {"tp=2", "tp=4", "dp=2,tp=2"})
       expect_serial(cut.model, cut.spec, {mesh, cut.places});
+  }
+}
+
+TEST(PlacedProgram, ShardedAlongTheBatchTrainsAsOneWorker) {
+  for (const auto& [model, spec] : models()) {
+    if (model.starts_with("resnet")) continue;
+    for (const int level : {1, 2, 3}) {
+      SCOPED_TRACE(level);
+      for (const char* mesh : {"dp=2", "dp=3"})
+        expect_serial(model, spec, {.mesh = mesh, .zero = level, .bucket_bytes = 2048});
+    }
+  }
+}
+
+TEST(PlacedProgram, MixesEveryWayOfCutting) {
+  const CutModel gpt = cut_models().back();
+  for (const int level : {1, 2, 3}) {
+    SCOPED_TRACE(level);
+    for (const bool overlap : {false, true}) {
+      expect_serial(gpt.model, gpt.spec,
+                    {.mesh = "dp=2,tp=2",
+                     .places = gpt.places,
+                     .zero = level,
+                     .overlap = overlap,
+                     .bucket_bytes = 2048});
+    }
+    expect_serial("resnet,depth=8", images(3, 4), {.mesh = "dp=2", .zero = level, .bucket_bytes = 8192});
+    expect_serial("mlp,hidden=24x16", images(1, 6),
+                  {.mesh = "dp=2", .micro = 3, .zero = level, .bucket_bytes = 2048});
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "graph/differentiate.h"
 #include "graph/passes/passes.h"
 #include "nn/initializer.h"
@@ -41,81 +42,153 @@ PlacedGraph serial_step(const Graph& forward, const ProgramOptions& options) {
   return step;
 }
 
-void keep_whole(PlacedGraph& step, Role role) {
+// A step as this rank runs it, and how its parameters lie.
+struct Step {
+  PlacedGraph placed;
+  std::vector<Piece> parameters, buffers, states;  // Before buckets take their place.
+  std::vector<FlatBucket> buckets;
+};
+
+std::vector<Piece> pieces_of(const PlacedGraph& step, Role role) {
+  std::vector<Piece> pieces;
   for (const ValueId id : step.graph->values_of(role)) {
-    const ValueInfo& value = step.graph->value(id);
-    step.sources[value.name] = {
-        value.type, {}, IntList(static_cast<std::size_t>(value.type.shape.rank()), 0), value.type.shape};
+    ValueInfo source = step.graph->value(id);
+    const auto at = step.sources.find(source.name);
+    const IntList origin(static_cast<std::size_t>(source.type.shape.rank()), 0);
+    const Shard shard =
+        at == step.sources.end() ? Shard{source.type, {}, origin, source.type.shape} : at->second;
+    source.type = shard.global;
+    pieces.push_back({std::move(source), shard, 0, shard.shape.count(), 0});
   }
+  return pieces;
 }
 
-PlacedGraph training_step(const Graph& forward, const ProgramOptions& options) {
-  PlacedGraph step = serial_step(forward, options);
-  if (options.place.mesh.size() > 1) {
-    step = place(*step.graph, step.gradients, options.place);
-    bucket_gradients(*step.graph, step.gradients, options.bucket_bytes);
+ZeroOptions zero_options(const ProgramOptions& options) {
+  ZeroOptions zero{options.zero, options.place.mesh.share(options.place.rank, "dp")};
+  zero.bucket_bytes = std::min(options.bucket_bytes, zero.bucket_bytes);
+  return zero;
+}
+
+Step training_step(const Graph& forward, const ProgramOptions& options) {
+  Step step{serial_step(forward, options), {}, {}, {}, {}};
+  if (options.place.mesh.size() > 1)
+    step.placed = place(*step.placed.graph, step.placed.gradients, options.place);
+  Graph& graph = *step.placed.graph;
+  step.parameters = pieces_of(step.placed, Role::parameter);
+  step.buffers = pieces_of(step.placed, Role::buffer);
+  step.states = pieces_of(step.placed, Role::state);
+  const ZeroOptions zero = zero_options(options);
+  if (zero.level > 0 && zero.share.count > 1) {
+    step.buckets = make_flat_buckets(graph, step.placed.gradients, zero);
+    step.placed.gradients = shard_step(graph, step.placed.gradients, step.buckets, zero);
   } else {
-    for (const Role role : {Role::parameter, Role::buffer, Role::state}) keep_whole(step, role);
+    bucket_gradients(graph, step.placed.gradients, options.bucket_bytes);
   }
-  optimize(*step.graph, options);
+  optimize(graph, options);
   return step;
 }
 
 // Parameters lie as they do in training.
 std::unique_ptr<Graph> evaluation_graph(const Graph& forward, const ProgramOptions& options,
-                                        const std::map<std::string, Shard>& shards) {
+                                        const Step& training) {
   std::unique_ptr<Graph> graph = for_inference(forward);
   if (options.place.mesh.size() > 1) {
     PlaceOptions as_trained = options.place;
-    as_trained.kept = &shards;
+    as_trained.kept = &training.placed.sources;
     graph = std::move(place(*graph, {}, as_trained).graph);
+    use_flat_buckets(*graph, training.buckets, zero_options(options));
   }
   optimize(*graph, options);
   return graph;
 }
 
+// Where the pieces lie, alone or in their buckets. `slot` is what the names of states start with.
+void locate(std::vector<Piece>& pieces, const ArenaLayout& layout, std::span<const FlatBucket> buckets,
+            std::optional<AxisShare> owner) {
+  for (Piece& piece : pieces) {
+    const std::size_t slash = piece.name().find('/');
+    const std::string slot = slash == std::string::npos ? "" : piece.name().substr(0, slash + 1);
+    const FlatBucket* home = nullptr;
+    std::int64_t begin = 0;
+    for (const FlatBucket& bucket : buckets) {
+      for (const FlatMember& member : bucket.members) {
+        if (slot + member.name != piece.name()) continue;
+        home = &bucket;
+        begin = member.begin;
+      }
+    }
+    if (home == nullptr) {
+      piece.offset = layout.at(piece.name()).offset;
+      continue;
+    }
+    std::int64_t first = begin, end = begin + piece.count;
+    if (owner) {
+      first = std::clamp(first, owner->index * home->slice, (owner->index + 1) * home->slice);
+      end = std::clamp(end, first, (owner->index + 1) * home->slice);
+      piece.count = end - first;
+      piece.first = piece.count == 0 ? 0 : first - begin;
+      first -= owner->index * home->slice;
+    }
+    piece.offset =
+        layout.at(slot + home->name).offset + static_cast<std::size_t>(first) * size_of(home->dtype);
+  }
+}
+
 }  // namespace
 
 Program::Program(const Graph& forward, const ProgramOptions& options) : layouts_(forward) {
-  PlacedGraph training = training_step(forward, options);
-  layouts_ = StepLayouts(*training.graph);
-  shards_ = std::move(training.sources);
-  conversions_ = std::move(training.conversions);
-  training_ = std::make_unique<Executable>(std::move(training.graph), layouts_, training.gradients,
-                                           options.kernels, options.communicator);
-  evaluation_ =
-      std::make_unique<Executable>(evaluation_graph(forward, options, shards_), layouts_,
-                                   std::span<const Gradient>(), options.kernels, options.communicator);
+  Step training = training_step(forward, options);
+  layouts_ = StepLayouts(*training.placed.graph, training.placed.gradients);
+  conversions_ = std::move(training.placed.conversions);
+  std::unique_ptr<Graph> evaluation = evaluation_graph(forward, options, training);
+  training_ = std::make_unique<Executable>(std::move(training.placed.graph), layouts_,
+                                           training.placed.gradients, options.kernels, options.communicator);
+  evaluation_ = std::make_unique<Executable>(std::move(evaluation), layouts_, std::span<const Gradient>(),
+                                             options.kernels, options.communicator);
+  const AxisShare share = zero_options(options).share;
+  locate(training.parameters, layouts_.parameters, training.buckets,
+         options.zero == 3 ? std::optional(share) : std::nullopt);
+  locate(training.buffers, layouts_.buffers, {}, std::nullopt);
+  locate(training.states, layouts_.state, training.buckets, share);
+  pieces_[Role::parameter] = std::move(training.parameters);
+  pieces_[Role::buffer] = std::move(training.buffers);
+  pieces_[Role::state] = std::move(training.states);
 }
 
 StepMemory::StepMemory(const StepLayouts& layouts, Communicator* communicator)
     : parameters(layouts.parameters.bytes()),
-      gradients(communicator == nullptr
-                    ? Arena(layouts.parameters.bytes())
-                    : Arena(communicator->allocate_gradients(layouts.parameters.bytes()))),
+      gradients(communicator == nullptr ? Arena(layouts.gradients.bytes())
+                                        : Arena(communicator->allocate_gradients(layouts.gradients.bytes()))),
       buffers(layouts.buffers.bytes()),
       state(layouts.state.bytes()) {}
 
-void StepMemory::initialize(Program& program, std::uint64_t seed) {
-  const Graph& graph = program.training().graph();
-  const auto fill = [&](Role role, const Arena& arena, const ArenaLayout& layout) {
-    for (const ValueId id : graph.values_of(role)) {
-      const ValueInfo& value = graph.value(id);
-      const Tensor own = view_of(arena, layout.at(value.name));
-      const Shard& shard = program.shard(value.name);
-      if (shard.is_whole()) {
-        hocket::initialize(value, seed, own);
-        continue;
-      }
-      const Tensor whole(shard.global.dtype, shard.global.shape);
-      hocket::initialize(value, seed, whole);
-      copy_from_box(whole, shard.begin, own);
+void StepMemory::initialize(const Program& program, std::uint64_t seed) {
+  for (const Arena* arena : {&parameters, &gradients, &buffers, &state}) {
+    std::fill(arena->bytes().begin(), arena->bytes().end(), std::byte{0});
+  }
+  for (const auto& [role, arena] :
+       {std::pair(Role::parameter, &parameters), std::pair(Role::buffer, &buffers)}) {
+    for (const Piece& piece : program.pieces(role)) {
+      const Tensor whole(piece.source.type.dtype, piece.source.type.shape);
+      hocket::initialize(piece.source, seed, whole);
+      copy_piece(whole, piece, view_of(*arena, piece));
     }
-  };
-  fill(Role::parameter, parameters, program.layouts().parameters);
-  fill(Role::buffer, buffers, program.layouts().buffers);
-  std::fill(gradients.bytes().begin(), gradients.bytes().end(), std::byte{0});
-  std::fill(state.bytes().begin(), state.bytes().end(), std::byte{0});
+  }
+}
+
+void copy_piece(const Tensor& whole, const Piece& piece, const Tensor& own) {
+  const Tensor part = piece.shard.is_whole() ? whole : Tensor(whole.dtype(), piece.shard.shape);
+  if (!piece.shard.is_whole()) copy_from_box(whole, piece.shard.begin, part);
+  const std::size_t element = size_of(whole.dtype());
+  const auto source = part.bytes().subspan(static_cast<std::size_t>(piece.first) * element,
+                                           static_cast<std::size_t>(piece.count) * element);
+  std::copy(source.begin(), source.end(), own.bytes().begin());
+}
+
+Tensor view_of(const Arena& arena, const Piece& piece) {
+  const bool is_shard = piece.count == piece.shard.shape.count();
+  const Shape shape = is_shard ? piece.shard.shape : Shape{piece.count};
+  return {piece.shard.global.dtype, shape, arena.data() + piece.offset, nullptr};
 }
 
 Tensor view_of(const Arena& arena, const ArenaLayout::Entry& entry) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "graph/flat_buckets.h"
 #include "graph/place.h"
 #include "nn/optimizer.h"
 #include "runtime/executable.h"
@@ -18,6 +19,19 @@ struct ProgramOptions {
   PlaceOptions place{};  // How the step is cut; the rank of the communicator, which a mesh of several needs.
   Communicator* communicator = nullptr;
   std::size_t bucket_bytes = std::size_t{1} << 40;  // Gradients are reduced in buckets of this size.
+  int zero = 0;                                     // What is sharded along dp; see flat_buckets.h.
+};
+
+// What this rank has of a parameter, buffer or state, and where in its arena.
+struct Piece {
+  ValueInfo source;  // Of the whole model.
+  Shard shard;
+  std::int64_t first = 0;  // Elements [first, first + count) of the shard, row by row.
+  std::int64_t count = 0;
+  std::size_t offset = 0;  // Bytes.
+
+  const std::string& name() const { return source.name; }
+  bool is_whole() const { return shard.is_whole() && count == shard.shape.count(); }
 };
 
 // A model compiled for training and for evaluation. Both share the layouts of parameters and buffers.
@@ -29,15 +43,15 @@ class Program {
   Program(const Graph& forward, const ProgramOptions& options);
 
   const StepLayouts& layouts() const { return layouts_; }
-  // Which part of a parameter, buffer or state this rank has.
-  const Shard& shard(const std::string& name) const { return shards_.at(name); }
+  // Of all parameters, buffers or optimizer states of the model, however they are cut.
+  const std::vector<Piece>& pieces(Role role) const { return pieces_.at(role); }
   const std::vector<Conversion>& conversions() const { return conversions_; }  // Of a training step.
   Executable& training() { return *training_; }
   Executable& evaluation() { return *evaluation_; }
 
  private:
   StepLayouts layouts_;
-  std::map<std::string, Shard> shards_;
+  std::map<Role, std::vector<Piece>> pieces_;
   std::vector<Conversion> conversions_;
   std::unique_ptr<Executable> training_;
   std::unique_ptr<Executable> evaluation_;
@@ -55,10 +69,14 @@ struct StepMemory {
   Bindings bindings() const { return {parameters.data(), gradients.data(), buffers.data(), state.data()}; }
 
   // Sets parameters and buffers to their initial values and the rest to zero.
-  void initialize(Program& program, std::uint64_t seed);
+  void initialize(const Program& program, std::uint64_t seed);
 };
+
+// Copies the piece of a global tensor.
+void copy_piece(const Tensor& whole, const Piece& piece, const Tensor& own);
 
 // The tensor called `name` of an arena, as a view into it.
 Tensor view_of(const Arena& arena, const ArenaLayout::Entry& entry);
+Tensor view_of(const Arena& arena, const Piece& piece);  // A vector, unless it is a whole shard.
 
 }  // namespace hocket

@@ -95,7 +95,7 @@ StepLoop::StepLoop(const StepSetup& setup)
   flops_ = training_flops(*forward);
   program_ = std::make_unique<Program>(*forward, ProgramOptions{.optimizer = optimizer_});
   memory_ = std::make_unique<StepMemory>(program_->layouts());
-  memory_->initialize(graph(), program_->layouts(), kSeed);
+  memory_->initialize(*program_, kSeed);
   slot_ = program_->training().make_slot();
   for (const SampleField& field : setup.sample.fields) add_column(field, setup.sample.classes);
   bind_inputs();

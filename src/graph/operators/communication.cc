@@ -61,10 +61,11 @@ class AllGather final : public Communication {
   }
 };
 
-// y = this rank's block of the sum of the ranks' x
+// y = this rank's block of the sum of the ranks' x; with `index`, its number, x may be used up
 class ReduceScatter final : public Communication {
  public:
   ReduceScatter() : Communication("reduce_scatter") {}
+  std::vector<std::string_view> attribute_names() const override { return {"axis", "ranks", "index"}; }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
     const Operands operands(in, {"x"});
@@ -87,6 +88,19 @@ class AllToAll final : public Communication {
   }
 };
 
+// Block i of x ← rank i's block i of x
+class GatherBlocks final : public Communication {
+ public:
+  GatherBlocks() : Communication("gather_blocks") {}
+  std::vector<int> updates() const override { return {0}; }
+
+  std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
+    const Operands operands(in, {"x"});
+    expect_blocks(operands, ranks_of(node));
+    return {};
+  }
+};
+
 }  // namespace
 
 OperatorList communication_operators() {
@@ -94,7 +108,8 @@ OperatorList communication_operators() {
   static const AllGather kAllGather;
   static const ReduceScatter kReduceScatter;
   static const AllToAll kAllToAll;
-  return {&kAllReduce, &kAllGather, &kReduceScatter, &kAllToAll};
+  static const GatherBlocks kGatherBlocks;
+  return {&kAllReduce, &kAllGather, &kReduceScatter, &kAllToAll, &kGatherBlocks};
 }
 
 }  // namespace hocket

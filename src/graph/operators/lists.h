@@ -24,6 +24,7 @@ OperatorList loss_operators();
 OperatorList embedding_operators();
 OperatorList attention_operators();
 OperatorList update_operators();
+OperatorList flat_operators();
 OperatorList communication_operators();
 
 }  // namespace hocket

@@ -135,6 +135,9 @@ constexpr Sample kSamples[] = {
     {"all_gather", "f32[2,6]", "axis=tp ranks=3", "f32[6,6]"},
     {"reduce_scatter", "f32[4,6]", "axis=tp ranks=2", "f32[2,6]"},
     {"all_to_all", "f32[4,6]", "axis=tp ranks=2", "f32[4,6]"},
+    {"gather_blocks", "f32[8]", "axis=dp ranks=2", ""},
+    {"view", "f32[20]", "begin=4 shape=[2,6]", "f32[2,6]"},
+    {"pack", "f32[2,6] f32[3]", "begins=[0,16] size=20", "f32[20]"},
 };
 
 std::vector<Type> types_of(std::string_view text) {
@@ -202,7 +205,7 @@ TEST(EveryOperator, RefusesTooFewAndTooManyOperands) {
     const Node node = node_of(sample);
     std::vector<Type> types = types_of(sample.inputs);
     EXPECT_THROW(node.op->infer(node, {}), ConfigError);
-    static const std::set<std::string_view> kAnyNumber{"concat", "clip_scale", "all_reduce"};
+    static const std::set<std::string_view> kAnyNumber{"concat", "clip_scale", "all_reduce", "pack"};
     if (kAnyNumber.contains(node.op->name())) return;
     types.resize(types.size() + 2, {DType::f32, {1}});
     EXPECT_THROW(node.op->infer(node, types), ConfigError);
