@@ -92,6 +92,9 @@ DropoutSpec dropout_spec(const NodeView& node) {
   spec.spatial = shape.count() / (spec.n * spec.c);
   spec.rate = node.real("rate", 0.5);
   spec.stream = node.integer("stream");
+  spec.run = shape.count(static_cast<int>(node.integer("dim")), shape.rank());
+  spec.part = node.integer("part");
+  spec.parts = node.integer("parts", 1);
   spec.dtype = node.out_dtype(0);
   return spec;
 }

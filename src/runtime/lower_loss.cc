@@ -24,6 +24,26 @@ LossSpec class_spec(const NodeView& node) {
   spec.samples = node.in_shape(x + 2).count();
   spec.dtype = node.in_dtype(x);
   spec.label_dtype = node.in_dtype(x + 1);
+  spec.part = node.integer("part");
+  spec.parts = node.integer("parts", 1);
+  return spec;
+}
+
+LossSpec pick_spec(const NodeView& node) {
+  LossSpec spec;
+  spec.rows = node.in_shape(0)[0];
+  spec.width = node.in_shape(0)[1];
+  spec.part = node.integer("part");
+  spec.dtype = node.in_dtype(0);
+  return spec;
+}
+
+LossSpec split_spec(const NodeView& node) {
+  LossSpec spec;
+  spec.rows = node.in_shape(0)[0];
+  spec.width = node.integer("classes");
+  spec.samples = node.in_shape(4).count();
+  spec.dtype = node.in_dtype(0);
   return spec;
 }
 
@@ -50,6 +70,10 @@ std::vector<Lowering> loss_lowerings() {
        choose<kernel::make_softmax_cross_entropy, reference::make_softmax_cross_entropy, class_spec<0>>},
       {"softmax_cross_entropy_grad", choose<kernel::make_softmax_cross_entropy_grad,
                                             reference::make_softmax_cross_entropy_grad, class_spec<1>>},
+      {"exp_sum", choose<kernel::make_exp_sum, reference::make_exp_sum, rows_spec>},
+      {"pick", choose<kernel::make_pick, reference::make_pick, pick_spec>},
+      {"split_cross_entropy",
+       choose<kernel::make_split_cross_entropy, reference::make_split_cross_entropy, split_spec>},
       {"sigmoid_cross_entropy",
        choose<kernel::make_sigmoid_cross_entropy, reference::make_sigmoid_cross_entropy, value_spec<0>>},
       {"sigmoid_cross_entropy_grad", choose<kernel::make_sigmoid_cross_entropy_grad,

@@ -88,10 +88,9 @@ OperatorCase unary_case(const std::string& op, Attributes attributes = {}) {
           }};
 }
 
-Values dropout(Scene& s) {
+Values dropout(Scene& s, const Shape& shape) {
   const Value key = s.bind("key", Tensor::of<std::int64_t>({3}, {7, 12, 64}));
-  return {
-      s.add("dropout", {s.parameter({4, s.dim(5, 333)}), key}, {{"rate", 0.4}, {"stream", std::int64_t{3}}})};
+  return {s.add("dropout", {s.parameter(shape), key}, {{"rate", 0.4}, {"stream", std::int64_t{3}}})};
 }
 
 void add_elementwise_cases(std::vector<OperatorCase>& cases) {
@@ -106,7 +105,8 @@ void add_elementwise_cases(std::vector<OperatorCase>& cases) {
   }
   for (const std::string op : {"relu", "tanh", "sigmoid", "gelu", "exp"}) cases.push_back(unary_case(op));
   cases.push_back(unary_case("scale", {{"factor", -2.5}, {"offset", 0.75}}));
-  cases.push_back({"dropout", dropout});
+  cases.push_back({"dropout_2", [](Scene& s) { return dropout(s, {4, s.dim(5, 333)}); }});
+  cases.push_back({"dropout_3", [](Scene& s) { return dropout(s, {2, 3, s.dim(4, 65)}); }});
   cases.push_back({"cast", [](Scene& s) -> Values {
                      return {s.add("cast", {s.parameter({5})}, {{"dtype", std::string("f64")}})};
                    }});

@@ -73,6 +73,18 @@ Values bn_running(Scene& s) {
   return s.apply("bn_running", {stats, s.constant({c}), s.constant({c}, 0.5, 2)}, {{"momentum", 0.3}});
 }
 
+// Two rows a sample, and a label that is no class.
+Values split_cross_entropy(Scene& s) {
+  const std::int64_t n = s.dim(3, 21), classes = s.dim(4, 65);
+  const Value x = s.constant({2 * n, classes}, -3, 3), label = s.labels({n, 2}, classes);
+  s.sources().at(label.id()).values<std::int32_t>()[2] = -1;
+  const Value highest = s.add("reduce_max", {x}, {{"axes", IntList{1}}, {"keep", std::int64_t{1}}});
+  const Values exps = s.apply("exp_sum", {x, highest});
+  const Value picked = s.add("pick", {x, label});
+  return {exps[0], s.add("split_cross_entropy", {highest, exps[1], picked, label, s.weights(n)},
+                         {{"classes", classes}})};
+}
+
 Values count_correct(Scene& s, bool has_columns) {
   const std::int64_t n = s.dim(4, 50), classes = has_columns ? 5 : 1;
   const Value label = has_columns ? s.labels({n, 2}, classes) : s.targets({2 * n, 1});
@@ -101,6 +113,7 @@ std::vector<OperatorCase> update_cases() {
                      return {s.add("relu_grad", {s.constant(shape), s.constant(shape), s.constant(shape)})};
                    }});
   cases.push_back({"bn_running", bn_running});
+  cases.push_back({"split_cross_entropy", split_cross_entropy});
   cases.push_back({"count_correct_columns", [](Scene& s) { return count_correct(s, true); }});
   cases.push_back({"count_correct_sign", [](Scene& s) { return count_correct(s, false); }});
   cases.push_back({"argmax", [](Scene& s) -> Values {

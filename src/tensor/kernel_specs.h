@@ -72,7 +72,11 @@ struct RowsSpec {  // Work on the last dimension of a tensor seen as (rows, widt
 struct LossSpec {  // x (rows, width); samples divides rows.
   std::int64_t rows = 0, width = 0, samples = 0;
   DType dtype = DType::f32;
-  DType label_dtype = DType::i32;  // Of count_correct's label: i32 or dtype.
+  DType label_dtype = DType::i32;    // Of count_correct's label: i32 or dtype.
+  std::int64_t part = 0, parts = 1;  // Where x has one of equally many parts of the classes.
+
+  std::int64_t first() const { return part * width; }  // The class of the first column.
+  std::int64_t classes() const { return parts * width; }
 };
 
 struct AttentionSpec {
@@ -116,12 +120,20 @@ struct ScaleSpec {  // y = factor·x + offset
   DType dtype = DType::f32;
 };
 
-struct DropoutSpec {  // x (n, c, spatial), stored as (n, spatial, c) where the layout is channels_last.
+// x (n, c, spatial), stored as (n, spatial, c) where the layout is channels_last. Where x is part of a longer
+// tensor, every `run` elements in the logical order are number `part` of `parts` such runs.
+struct DropoutSpec {
   std::int64_t n = 0, c = 1, spatial = 1;
   double rate = 0.5;
   std::int64_t stream = 0;
   DType dtype = DType::f32;
   Layout layout = Layout::plain;
+  std::int64_t run = 1, part = 0, parts = 1;
+
+  // The index in the whole tensor of an element of this one, counted in the logical order.
+  std::int64_t global(std::int64_t element) const {
+    return element + (element / run * (parts - 1) + part) * run;
+  }
 };
 
 struct CastSpec {

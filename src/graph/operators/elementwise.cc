@@ -208,7 +208,9 @@ class Scale final : public Operator {
 class Dropout final : public Operator {
  public:
   std::string_view name() const override { return "dropout"; }
-  std::vector<std::string_view> attribute_names() const override { return {"rate", "stream"}; }
+  std::vector<std::string_view> attribute_names() const override {
+    return {"rate", "stream", "dim", "part", "parts"};
+  }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
     const Operands operands(in, {"x", "key"});
@@ -219,6 +221,8 @@ class Dropout final : public Operator {
     if (!node.attributes.has("rate")) throw ConfigError("attribute rate is missing");
     if (real_between(node, "rate", 0, 0, 1) == 1) throw ConfigError("attribute rate=1 must be less than 1");
     node.attributes.integer("stream", 0);
+    expect_parts(node);
+    axis_of(integer_from(node, "dim", 0, 0), in[0].shape.rank());
     return {in[0]};
   }
 
@@ -227,9 +231,22 @@ class Dropout final : public Operator {
     return {{back.add(0, "dropout", {dy[0], back.in(1)}, back.attributes()), {}}, {}};
   }
 
-  // The key holds the index of the first sample, so each rank that has its own samples has its own key.
-  std::vector<PlacementRule> placements(const Node&, std::span<const Type>) const override {
-    return {{{sharded(0), kLocal}, {sharded(0)}}, {{kPartialSum, kReplicated}, {kPartialSum}}};
+  // The key holds the index of the first sample, so each rank that has its own samples has its own key. Of
+  // another dimension that is cut the node knows which part it has.
+  std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
+    PlacementRules rules{{{sharded(0), kLocal}, {sharded(0)}}, {{kPartialSum, kReplicated}, {kPartialSum}}};
+    for (int dim = 1; dim < in[0].shape.rank(); ++dim) {
+      rules.push_back({{sharded(dim), kReplicated}, {sharded(dim)}});
+    }
+    return rules;
+  }
+
+  void localize(Node& node, const PlacementRule& rule, AxisShare share) const override {
+    const auto* cut = std::get_if<Sharded>(&rule.outputs[0]);
+    if (cut == nullptr || cut->dim == 0) return;
+    node.attributes.set("dim", std::int64_t{cut->dim});
+    choose_part(node, share);
+    count_parts(node, share);
   }
 };
 

@@ -80,10 +80,21 @@ bool has_relu(const Node& node) {
   return activation == "relu";
 }
 
+namespace {
+constexpr std::int64_t kMostParts = std::int64_t{1} << 20;  // So that part · rows cannot overflow.
+}
+
 void expect_part(const Node& node) {
-  constexpr std::int64_t kMostParts = std::int64_t{1} << 20;  // So that part · rows cannot overflow.
   const std::int64_t part = integer_from(node, "part", 0, 0);
   if (part >= kMostParts) throw ConfigError("attribute part={} must be less than {}", part, kMostParts);
+}
+
+void expect_parts(const Node& node) {
+  const std::int64_t part = integer_from(node, "part", 0, 0);
+  const std::int64_t parts = integer_from(node, "parts", 1, 1);
+  if (part >= parts || parts > kMostParts) {
+    throw ConfigError("part={} is none of parts={}, at most {}", part, parts, kMostParts);
+  }
 }
 
 Operands::Operands(std::span<const Type> types, std::initializer_list<std::string_view> names,

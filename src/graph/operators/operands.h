@@ -28,7 +28,8 @@ double real_between(const Node& node, std::string_view key, double otherwise, do
 Shape shape_attribute(const Node& node, std::string_view key);
 int axis_of(std::int64_t axis, int rank);  // Counted from the end when it is negative.
 bool has_relu(const Node& node);           // act=relu rather than act=none.
-void expect_part(const Node& node);        // `part`, which of a dimension's parts this is: see choose_part().
+void expect_part(const Node& node);        // `part`: see choose_part().
+void expect_parts(const Node& node);       // `part` of `parts`: see count_parts().
 
 // The operands of a node while its outputs are inferred: every check throws ConfigError with the operand's
 // name. `names` are those of docs/OPERATORS.md, the last `optional` of which may be left out.

@@ -31,4 +31,8 @@ void choose_part(Node& node, AxisShare share) {
   node.attributes.set("part", node.attributes.integer("part", 0) * share.count + share.index);
 }
 
+void count_parts(Node& node, AxisShare share) {
+  node.attributes.set("parts", node.attributes.integer("parts", 1) * share.count);
+}
+
 }  // namespace hocket

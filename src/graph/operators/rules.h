@@ -36,4 +36,7 @@ void divide_entry(Node& node, std::string_view key, const Placement& placement, 
 // the part again makes it a part of more and shorter ones.
 void choose_part(Node& node, AxisShare share);
 
+// The attribute `parts`, where a node must also know how many parts there are: 1 by default.
+void count_parts(Node& node, AxisShare share);
+
 }  // namespace hocket

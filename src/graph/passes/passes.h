@@ -13,6 +13,11 @@ namespace hocket {
 // statistics.
 std::unique_ptr<Graph> for_inference(const Graph& graph);
 
+// Computes softmax_cross_entropy in steps of which ranks that have different classes share the results: a
+// maximum, a sum and the label's logit a row, so that logits cut by class are never gathered. For a whole
+// step, after differentiation: the gradient of the logits reads the probabilities as before.
+void split_losses(Graph& graph);
+
 // Removes nodes that no output, gradient or in-place update needs.
 void remove_dead_nodes(Graph& graph);
 

@@ -53,6 +53,10 @@ namespace {
 
 HWY_EXPORT(dropout_run);
 
+bool is_interleaved(const DropoutSpec& spec) {
+  return spec.layout == Layout::channels_last && spec.spatial > 1;
+}
+
 class DropoutKernel final : public Kernel {
  public:
   explicit DropoutKernel(const DropoutSpec& spec) : spec_(spec) {}
@@ -61,24 +65,28 @@ class DropoutKernel final : public Kernel {
     const auto* key = operand<const std::int64_t>(in, 1);
     const DropoutMask mask(key[0], spec_.stream, key[1], spec_.rate);
     const std::int64_t size = spec_.c * spec_.spatial;
-    parallel_for(spec_.n, std::max<std::int64_t>(kElementGrain / size, 1),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t n = begin; n < end; ++n) {
-                     drop_sample(mask, static_cast<std::uint64_t>((key[2] + n) * size),
-                                 operand(in, 0) + n * size, operand(out, 0) + n * size);
-                   }
-                 });
+    parallel_for(
+        spec_.n, std::max<std::int64_t>(kElementGrain / size, 1), [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t n = begin; n < end; ++n) {
+            drop_sample(mask, (key[2] + n) * size, operand(in, 0) + n * size, operand(out, 0) + n * size);
+          }
+        });
   }
 
  private:
   // Elements are counted in the logical order (channel, position), whatever the layout.
-  void drop_sample(const DropoutMask& mask, std::uint64_t first, const float* x, float* y) const {
-    if (spec_.layout == Layout::plain || spec_.spatial == 1) {
-      drop_run(mask, first, 1, x, y, spec_.c * spec_.spatial);
+  void drop_sample(const DropoutMask& mask, std::int64_t first, const float* x, float* y) const {
+    if (!is_interleaved(spec_)) {
+      const std::int64_t size = spec_.c * spec_.spatial;
+      const std::int64_t run = spec_.parts == 1 ? size : spec_.run;
+      for (std::int64_t at = 0; at < size; at += run) {
+        drop_run(mask, static_cast<std::uint64_t>(spec_.global(first + at)), 1, x + at, y + at, run);
+      }
       return;
     }
+    const auto begin = static_cast<std::uint64_t>(spec_.global(first));
     for (std::int64_t s = 0; s < spec_.spatial; ++s) {
-      drop_run(mask, first + static_cast<std::uint64_t>(s), static_cast<std::uint64_t>(spec_.spatial),
+      drop_run(mask, begin + static_cast<std::uint64_t>(s), static_cast<std::uint64_t>(spec_.spatial),
                x + s * spec_.c, y + s * spec_.c, spec_.c);
     }
   }
@@ -106,6 +114,8 @@ class DropoutKernel final : public Kernel {
 
 std::unique_ptr<Kernel> make_dropout(const DropoutSpec& spec) {
   if (spec.dtype != DType::f32 || spec.n * spec.c * spec.spatial == 0 || spec.rate >= 1) return nullptr;
+  const bool is_cut_within_channels = spec.parts > 1 && spec.run != spec.c * spec.spatial;
+  if (is_interleaved(spec) && is_cut_within_channels) return nullptr;
   return std::make_unique<DropoutKernel>(spec);
 }
 

@@ -31,5 +31,17 @@ TEST(Dropout, AgreesWithTheReference) {
   }
 }
 
+TEST(Dropout, OfAPartAgreesWithTheReference) {
+  for (const Layout layout : {Layout::plain, Layout::channels_last}) {
+    const DropoutSpec s{
+        .n = 3, .c = 20, .spatial = 6, .stream = 4, .layout = layout, .run = 120, .part = 1, .parts = 3};
+    expect_same(make_dropout(s), reference::make_dropout(s), {random_floats(360, 1), key(7, 9, 5)},
+                {Operand(DType::f32, 360)}, 1e-7, "dropout of a part");
+  }
+  const DropoutSpec s{.n = 3, .c = 1, .spatial = 120, .stream = 4, .run = 20, .part = 2, .parts = 3};
+  expect_same(make_dropout(s), reference::make_dropout(s), {random_floats(360, 1), key(7, 9, 5)},
+              {Operand(DType::f32, 360)}, 1e-7, "dropout of a part of rows");
+}
+
 }  // namespace
 }  // namespace hocket::kernel

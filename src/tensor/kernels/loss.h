@@ -16,6 +16,9 @@ std::unique_ptr<Kernel> make_argmax(const RowsSpec& spec);
 
 std::unique_ptr<Kernel> make_softmax_cross_entropy(const LossSpec& spec);
 std::unique_ptr<Kernel> make_softmax_cross_entropy_grad(const LossSpec& spec);
+std::unique_ptr<Kernel> make_exp_sum(const RowsSpec& spec);
+std::unique_ptr<Kernel> make_pick(const LossSpec& spec);
+std::unique_ptr<Kernel> make_split_cross_entropy(const LossSpec& spec);  // `width` is the number of classes.
 std::unique_ptr<Kernel> make_sigmoid_cross_entropy(const LossSpec& spec);
 std::unique_ptr<Kernel> make_sigmoid_cross_entropy_grad(const LossSpec& spec);
 std::unique_ptr<Kernel> make_hinge(const LossSpec& spec);

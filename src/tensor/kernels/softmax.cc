@@ -58,18 +58,27 @@ void cross_entropy_rows(const float* x, const std::int32_t* label, float* probs,
   }
 }
 
-// dx = factor·(p − onehot)
-void cross_entropy_grad_row(const float* probs, std::int32_t label, float factor, float* dx,
+// y = exp(x − highest) and its sum, row by row
+void exp_sum_rows(const float* x, const float* highest, float* y, float* sum, std::int64_t rows,
+                  std::size_t width) {
+  for (std::int64_t r = 0; r < rows; ++r, x += width, y += width) {
+    sum[r] = exp_row(x, y, width, highest[r], 1.0F);
+  }
+}
+
+// dx = factor·(p − onehot), where the label may be none of the columns
+void cross_entropy_grad_row(const float* probs, std::int64_t label, float factor, float* dx,
                             std::size_t width) {
-  if (factor == 0 || label < 0 || static_cast<std::size_t>(label) >= width) {
+  if (factor == 0) {
     std::fill_n(dx, width, 0.0F);
     return;
   }
-  const float own = factor * (probs[label] - 1.0F);  // Before the loop: dx may be probs.
+  const bool is_here = label >= 0 && static_cast<std::size_t>(label) < width;
+  const float own = is_here ? factor * (probs[label] - 1.0F) : 0.0F;  // Before the loop: dx may be probs.
   const Vec scale = splat(factor);
   for_vectors(width, [&](std::size_t i, auto lane)
                          HWY_ATTR { lane.store(hn::Mul(lane.load(probs + i), scale), dx + i); });
-  dx[label] = own;
+  if (is_here) dx[label] = own;
 }
 
 std::size_t argmax_row(const float* x, std::size_t width) {
@@ -97,6 +106,7 @@ HWY_EXPORT(log_softmax_rows);
 HWY_EXPORT(softmax_grad_rows);
 HWY_EXPORT(log_softmax_grad_rows);
 HWY_EXPORT(cross_entropy_rows);
+HWY_EXPORT(exp_sum_rows);
 HWY_EXPORT(cross_entropy_grad_row);
 HWY_EXPORT(argmax_row);
 
@@ -215,6 +225,18 @@ std::unique_ptr<Kernel> make_softmax_cross_entropy(const LossSpec& spec) {
   return std::make_unique<CrossEntropyKernel>(spec);
 }
 
+std::unique_ptr<Kernel> make_exp_sum(const RowsSpec& spec) {
+  if (!is_supported(spec.dtype, spec.width)) return nullptr;
+  return make_kernel([spec](Buffers in, Buffers out) {
+    parallel_for(spec.rows, row_grain(spec.width), [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t at = begin * spec.width;
+      HWY_DYNAMIC_DISPATCH(exp_sum_rows)
+      (operand(in, 0) + at, operand(in, 1) + begin, operand(out, 0) + at, operand(out, 1) + begin,
+       end - begin, static_cast<std::size_t>(spec.width));
+    });
+  });
+}
+
 std::unique_ptr<Kernel> make_softmax_cross_entropy_grad(const LossSpec& spec) {
   if (!is_supported(spec.dtype, spec.width)) return nullptr;
   return make_kernel([spec](Buffers in, Buffers out) {
@@ -222,9 +244,11 @@ std::unique_ptr<Kernel> make_softmax_cross_entropy_grad(const LossSpec& spec) {
     const float share = *operand(in, 0) / static_cast<float>(rows_per_sample);
     parallel_for(spec.rows, row_grain(spec.width), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
+        const std::int64_t label = operand<const std::int32_t>(in, 2)[row];
+        const bool is_class = label >= 0 && label < spec.classes();
+        const float factor = is_class ? share * operand(in, 3)[row / rows_per_sample] : 0.0F;
         HWY_DYNAMIC_DISPATCH(cross_entropy_grad_row)
-        (operand(in, 1) + row * spec.width, operand<const std::int32_t>(in, 2)[row],
-         share * operand(in, 3)[row / rows_per_sample], operand(out, 0) + row * spec.width,
+        (operand(in, 1) + row * spec.width, label - spec.first(), factor, operand(out, 0) + row * spec.width,
          static_cast<std::size_t>(spec.width));
       }
     });

@@ -66,10 +66,22 @@ TEST(SoftmaxCrossEntropy, AgreesWithTheReference) {
     expect_same(make_softmax_cross_entropy_grad(s), reference::make_softmax_cross_entropy_grad(s),
                 {floats({0.5F}), random_floats(count, 3, 0, 1), label, weight}, {Operand(DType::f32, count)},
                 kTolerance, "cross entropy gradient");
+    expect_same(make_exp_sum({.rows = s.rows, .width = s.width}),
+                reference::make_exp_sum({.rows = s.rows, .width = s.width}),
+                {random_floats(count, 1, -5, 5), random_floats(s.rows, 4, 5, 6)},
+                {Operand(DType::f32, count), Operand(DType::f32, s.rows)}, kTolerance, "exp_sum");
     expect_same(make_count_correct(s), reference::make_count_correct(s),
                 {random_floats(count, 1, -5, 5), label, weight}, {Operand(DType::f32, 1)}, 0,
                 "count_correct");
   }
+}
+
+TEST(SoftmaxCrossEntropy, GradientOfAPartOfTheClassesAgreesWithTheReference) {
+  const LossSpec s{.rows = 12, .width = 17, .samples = 4, .part = 1, .parts = 3};
+  const Operand label = random_ints(s.rows, 2, -1, s.classes() + 1);
+  expect_same(make_softmax_cross_entropy_grad(s), reference::make_softmax_cross_entropy_grad(s),
+              {floats({0.5F}), random_floats(s.rows * s.width, 3, 0, 1), label, floats({0.25F, 0, 0.5F, 1})},
+              {Operand(DType::f32, s.rows * s.width)}, kTolerance, "a part of the classes");
 }
 
 }  // namespace

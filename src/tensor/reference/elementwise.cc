@@ -117,7 +117,7 @@ std::unique_ptr<Kernel> make_dropout(const DropoutSpec& spec) {
       for (std::int64_t c = 0; c < spec.c; ++c) {
         for (std::int64_t s = 0; s < spec.spatial; ++s, ++element) {
           const std::int64_t i = at(n, c, s, 0);
-          const bool kept = mask.keeps(static_cast<std::uint64_t>(element));
+          const bool kept = mask.keeps(static_cast<std::uint64_t>(spec.global(element)));
           operand<T>(out, 0)[i] = kept ? static_cast<T>(operand<T>(in, 0)[i] / (1 - spec.rate)) : T{0};
         }
       }

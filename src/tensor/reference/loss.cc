@@ -172,14 +172,53 @@ std::unique_ptr<Kernel> make_softmax_cross_entropy_grad(const LossSpec& spec) {
     const double dloss = *operand<T>(in, 0);
     const std::int32_t* label = operand<std::int32_t>(in, 2);
     for (std::int64_t i = 0; i < spec.rows; ++i) {
-      const bool counts = is_class(label[i], spec.width);
+      const bool counts = is_class(label[i], spec.classes());
       const double factor = counts ? dloss * row_weight(spec, operand<float>(in, 3), i) : 0;
       for (std::int64_t j = 0; j < spec.width; ++j) {
         const double p = operand<T>(in, 1)[i * spec.width + j];
         operand<T>(out, 0)[i * spec.width + j] =
-            factor != 0 ? static_cast<T>(factor * (p - (j == label[i] ? 1 : 0))) : 0;
+            factor != 0 ? static_cast<T>(factor * (p - (j == label[i] - spec.first() ? 1 : 0))) : 0;
       }
     }
+  });
+}
+
+std::unique_ptr<Kernel> make_exp_sum(const RowsSpec& spec) {
+  return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers out) {
+    for (std::int64_t i = 0; i < spec.rows; ++i) {
+      const double highest = operand<T>(in, 1)[i];
+      double sum = 0;
+      for (std::int64_t j = i * spec.width; j < (i + 1) * spec.width; ++j) {
+        const double e = std::exp(operand<T>(in, 0)[j] - highest);
+        operand<T>(out, 0)[j] = static_cast<T>(e);
+        sum += e;
+      }
+      operand<T>(out, 1)[i] = static_cast<T>(sum);
+    }
+  });
+}
+
+std::unique_ptr<Kernel> make_pick(const LossSpec& spec) {
+  return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers out) {
+    for (std::int64_t i = 0; i < spec.rows; ++i) {
+      const std::int64_t column = operand<std::int32_t>(in, 1)[i] - spec.first();
+      const bool is_here = column >= 0 && column < spec.width;
+      operand<T>(out, 0)[i] = is_here ? operand<T>(in, 0)[i * spec.width + column] : T{0};
+    }
+  });
+}
+
+std::unique_ptr<Kernel> make_split_cross_entropy(const LossSpec& spec) {
+  return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers out) {
+    const std::int32_t* label = operand<std::int32_t>(in, 3);
+    double loss = 0;
+    for (std::int64_t i = 0; i < spec.rows; ++i) {
+      const double weight = row_weight(spec, operand<float>(in, 4), i);
+      if (weight == 0 || !is_class(label[i], spec.width)) continue;
+      const double distance = static_cast<double>(operand<T>(in, 0)[i]) - operand<T>(in, 2)[i];
+      loss += weight * (std::log(static_cast<double>(operand<T>(in, 1)[i])) + distance);
+    }
+    *operand<T>(out, 0) = static_cast<T>(loss);
   });
 }
 
