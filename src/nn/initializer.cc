@@ -32,6 +32,11 @@ Attributes fan_in_uniform(std::int64_t fan_in) {
   return uniform(1.0 / std::sqrt(static_cast<double>(fan_in)));
 }
 
+Attributes cut_along(std::int64_t dim, Attributes init) {
+  init.set("tp", dim);
+  return init;
+}
+
 void initialize(const ValueInfo& source, std::uint64_t seed, const Tensor& out) {
   const std::string kind = source.attributes.text("init", "zeros");
   Rng rng{seed, hash_of(source.name)};

@@ -16,6 +16,9 @@ Attributes uniform(double bound);
 Attributes he_normal(std::int64_t fan_in);  // normal with std √(2/fan_in): keeps the variance through relu.
 Attributes fan_in_uniform(std::int64_t fan_in);  // uniform with bound 1/√fan_in.
 
+// `init` with tp=dim: a tensor-parallel axis cuts the parameter along `dim`, where its ranks divide that.
+Attributes cut_along(std::int64_t dim, Attributes init);
+
 // Fills `out` (f32 or f64) with the initial values of `source`: a function of (seed, name, index) alone, so
 // that every rank and every way of sharding starts alike. Throws ConfigError for an unknown initializer.
 void initialize(const ValueInfo& source, std::uint64_t seed, const Tensor& out);

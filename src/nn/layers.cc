@@ -5,22 +5,34 @@
 #include "base/rng.h"
 
 namespace hocket {
+namespace {
 
-Value linear(Builder& b, Value x, std::int64_t out, bool bias) {
+Attributes weight_init(Cut cut, Attributes init) {
+  return cut == Cut::none ? init : cut_along(cut == Cut::outputs ? 0 : 1, std::move(init));
+}
+
+Attributes bias_init(Cut cut, Attributes init) {
+  return cut == Cut::outputs ? cut_along(0, std::move(init)) : init;
+}
+
+}  // namespace
+
+Value linear(Builder& b, Value x, std::int64_t out, const LinearOptions& o) {
   const std::int64_t in = x.shape().back();
-  const Value weight = b.parameter("weight", {out, in}, fan_in_uniform(in));
-  if (!bias) return b.add("matmul", {x, weight}, {{"tb", 1}});
+  const Value weight = b.parameter("weight", {out, in}, weight_init(o.cut, fan_in_uniform(in)));
+  if (!o.bias) return b.add("matmul", {x, weight}, {{"tb", 1}});
   const Value product = b.add("matmul", {x, weight}, {{"tb", 1}}, "product");
-  return b.add("add", {product, b.parameter("bias", {out}, fan_in_uniform(in))});
+  return b.add("add", {product, b.parameter("bias", {out}, bias_init(o.cut, fan_in_uniform(in)))});
 }
 
 Value conv(Builder& b, Value x, std::int64_t out, const ConvOptions& o) {
   const std::int64_t in = x.dim(1) / o.groups;
   const std::int64_t fan_in = in * o.kernel * o.kernel;
   const Attributes attributes{{"stride", o.stride}, {"padding", o.padding}, {"groups", o.groups}};
-  const Value weight = b.parameter("weight", {out, in, o.kernel, o.kernel}, he_normal(fan_in));
+  const Value weight =
+      b.parameter("weight", {out, in, o.kernel, o.kernel}, weight_init(o.cut, he_normal(fan_in)));
   if (!o.bias) return b.add("conv2d", {x, weight}, attributes);
-  return b.add("conv2d", {x, weight, b.parameter("bias", {out}, zeros())}, attributes);
+  return b.add("conv2d", {x, weight, b.parameter("bias", {out}, bias_init(o.cut, zeros()))}, attributes);
 }
 
 Value batch_norm(Builder& b, Value x, double momentum) {
@@ -39,9 +51,10 @@ Value layer_norm(Builder& b, Value x) {
   return b.add("layer_norm", {x, gamma, b.parameter("bias", {width}, zeros())});
 }
 
-Value embedding(Builder& b, Value ids, std::int64_t vocabulary, std::int64_t width, bool sparse) {
+Value embedding(Builder& b, Value ids, std::int64_t vocabulary, std::int64_t width, const EmbeddingOptions& options) {
   Attributes init = normal(0.02);
-  if (sparse) init.set("sparse", 1);
+  if (options.cuts_vocabulary) init = cut_along(0, std::move(init));
+  if (options.sparse) init.set("sparse", 1);
   return b.add("embedding", {b.parameter("weight", {vocabulary, width}, init), ids});
 }
 
@@ -50,11 +63,11 @@ Value self_attention(Builder& b, Value x, std::int64_t heads, bool causal) {
   Value mixed;
   {
     const auto scope = b.scope("qkv");
-    const Value qkv = linear(b, x, 3 * width);
+    const Value qkv = linear(b, x, 3 * width, {.cut = Cut::outputs});
     mixed = b.add("attention", {qkv}, {{"heads", heads}, {"causal", causal ? 1 : 0}}, "mix");
   }
   const auto scope = b.scope("proj");
-  return linear(b, mixed, width);
+  return linear(b, mixed, width, {.cut = Cut::inputs});
 }
 
 Value relu(Builder& b, Value x) { return b.add("relu", {x}, {}, "relu"); }

@@ -93,6 +93,34 @@ TEST(BuildModel, EveryBuiltInModelPrintsAndReadsBack) {
   }
 }
 
+// The parameters that a tensor-parallel axis cuts, as in "fc1.weight:0".
+std::string cuts(std::string_view model, const SampleSpec& spec) {
+  const std::unique_ptr<Graph> graph = build_model(parse_model(model), spec, 2);
+  std::string text;
+  for (const ValueId id : graph->values_of(Role::parameter)) {
+    const ValueInfo& info = graph->value(id);
+    if (!info.attributes.has("tp")) continue;
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", info.name, info.attributes.integer("tp", -1));
+  }
+  return text;
+}
+
+TEST(BuildModel, SaysWhatATensorParallelAxisCuts) {
+  EXPECT_EQ(cuts("mlp,hidden=32x16", images(1, 28)),
+            "fc1.weight:0 fc1.bias:0 fc2.weight:1 fc3.weight:0 fc3.bias:0");
+  EXPECT_EQ(cuts("lenet", images(1, 28)),
+            "conv1.weight:0 conv1.bias:0 conv2.weight:1 fc1.weight:0 fc1.bias:0 fc2.weight:1");
+  EXPECT_EQ(cuts("alexnet", images(3, 32)),
+            "conv1.weight:0 conv1.bias:0 conv2.weight:1 conv3.weight:0 conv3.bias:0 conv4.weight:1 "
+            "conv5.weight:0 conv5.bias:0 fc6.weight:1 fc7.weight:0 fc7.bias:0 fc8.weight:1");
+  const std::string block =
+      "blocks.0.attn.qkv.weight:0 blocks.0.attn.qkv.bias:0 blocks.0.attn.proj.weight:1 "
+      "blocks.0.mlp.up.weight:0 blocks.0.mlp.up.bias:0 blocks.0.mlp.down.weight:1";
+  EXPECT_EQ(cuts("gpt,layers=1", text(16)), "tok.weight:0 " + block + " head.weight:0");
+  EXPECT_EQ(cuts("gpt,layers=1,tied=1", text(16)), "tok.weight:0 " + block);
+  EXPECT_EQ(cuts("resnet20", images(3, 32)), "");
+}
+
 TEST(BuildModel, SaysWhatDoesNotFit) {
   EXPECT_NE(error_of("lenett", images(1, 28)).find("did you mean lenet?"), std::string::npos);
   EXPECT_NE(error_of("lenet", text(16)).find("needs images"), std::string::npos);

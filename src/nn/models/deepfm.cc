@@ -10,7 +10,7 @@ namespace {
 Value table_rows(Builder& b, std::string_view name, Value ids, const SampleSpec& sample, std::int64_t width,
                  bool sparse) {
   const auto scope = b.scope(name);
-  return embedding(b, ids, sample.features, width, sparse);
+  return embedding(b, ids, sample.features, width, {.sparse = sparse});
 }
 
 // ½·Σ over the width of ((Σ over fields v)² − Σ over fields v²)        v: (N, F, width) → (N, 1)

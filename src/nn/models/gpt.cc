@@ -28,10 +28,10 @@ Value transformer_block(Builder& b, Value x, const BlockOptions& options) {
     const std::int64_t width = y.shape().back();
     {
       const auto scope = b.scope("up");
-      y = b.add("gelu", {linear(b, y, 4 * width)}, {}, "gelu");
+      y = b.add("gelu", {linear(b, y, 4 * width, {.cut = Cut::outputs})}, {}, "gelu");
     }
     const auto scope = b.scope("down");
-    return linear(b, y, width);
+    return linear(b, y, width, {.cut = Cut::inputs});
   });
   return x;
 }
@@ -39,7 +39,8 @@ Value transformer_block(Builder& b, Value x, const BlockOptions& options) {
 // Scores of every symbol: by a matrix of its own, or by the embedding's when they are tied.
 Value output_scores(Builder& b, Value x, Value table, bool tied, std::int64_t symbols) {
   const auto scope = b.scope("head");
-  return tied ? b.add("matmul", {x, table}, {{"tb", 1}}) : linear(b, x, symbols, false);
+  if (tied) return b.add("matmul", {x, table}, {{"tb", 1}});
+  return linear(b, x, symbols, {.bias = false, .cut = Cut::outputs});
 }
 
 // An encoder sees the whole window and predicts the symbol that follows it, from the mean over positions.
@@ -73,7 +74,7 @@ void build_gpt(Builder& b, const SpecOptions& options, const SampleSpec& sample)
   Value x;
   {
     const auto scope = b.scope("tok");
-    x = embedding(b, ids, sample.classes, width);
+    x = embedding(b, ids, sample.classes, width, {.cuts_vocabulary = true});
   }
   const Value table = b.graph().find("tok.weight");
   x = b.add("add", {x, b.parameter("pos.weight", {context, width}, normal(0.02))}, {}, "embedded");

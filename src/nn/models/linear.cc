@@ -23,7 +23,7 @@ Value linear_scores(Builder& b, std::string_view model, const SpecOptions& optio
   const bool sparse = sample.find("values") != nullptr;
   const Value x = sparse ? Value() : dense_input(b, model, sample);
   const auto scope = b.scope("linear");
-  return sparse ? sparse_scores(b, sample, outputs, bias) : linear(b, x, outputs, bias);
+  return sparse ? sparse_scores(b, sample, outputs, bias) : linear(b, x, outputs, {.bias = bias});
 }
 
 }  // namespace
