@@ -21,7 +21,7 @@ conv1 = conv2d(image, conv1.weight, conv1.bias) padding=1       # f32[N,32,28,28
 pool1, pool1:1 = max_pool(conv1) kernel=2                       # f32[N,32,14,14], u8[N,32,14,14]
 flat = reshape(pool1) shape=[-1,6272]                           # f32[N,6272]
 fc = matmul(flat, fc.weight) tb=1                               # f32[N,10]
-stats = bn_stats(pool1, weight)                                 # f64[65]
+stats = bn_stats(pool1, weight)                                 # f64[3,32]
 keep = bn_running(stats, running, running) momentum=0.1
 xent, xent:1 = softmax_cross_entropy(fc, label, weight)         # f32[], f32[N,10]
 output loss = xent

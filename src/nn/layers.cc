@@ -51,7 +51,8 @@ Value layer_norm(Builder& b, Value x) {
   return b.add("layer_norm", {x, gamma, b.parameter("bias", {width}, zeros())});
 }
 
-Value embedding(Builder& b, Value ids, std::int64_t vocabulary, std::int64_t width, const EmbeddingOptions& options) {
+Value embedding(Builder& b, Value ids, std::int64_t vocabulary, std::int64_t width,
+                const EmbeddingOptions& options) {
   Attributes init = normal(0.02);
   if (options.cuts_vocabulary) init = cut_along(0, std::move(init));
   if (options.sparse) init.set("sparse", 1);

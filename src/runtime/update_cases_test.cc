@@ -50,7 +50,6 @@ OperatorCase clip_case(const std::string& name, double max) {
 }
 
 Values bn_dx(Scene& s, const Shape& shape) {
-  const Shape stats{2 * shape[1] + 1};
   const Value x = s.constant(shape);
   const Value weight = s.weights(shape[0]);
   const Value sums = s.add("bn_stats", {x, weight});

@@ -1,5 +1,6 @@
 // Batch norm is two operators, statistics and application, so that statistics of several ranks can be added
-// in between. Where they are not added ("plain" batch norm on several ranks), they are Local.
+// in between. Where they are not added ("plain" batch norm on several ranks), they are Local. The statistics
+// are cut with the channels where those are.
 #include "base/error.h"
 #include "graph/operators/lists.h"
 #include "graph/operators/operands.h"
@@ -22,7 +23,7 @@ void expect_weight(const Operands& operands, int weight, int x) {
 
 void expect_stats(const Operands& operands, int stats, int x) {
   operands.expect_dtype(stats, DType::f64);
-  operands.expect_shape(stats, {2 * operands.shape(x)[1] + 1});
+  operands.expect_shape(stats, {3, operands.shape(x)[1]});
 }
 
 void expect_channels(const Operands& operands, int vector, int x) {
@@ -32,9 +33,11 @@ void expect_channels(const Operands& operands, int vector, int x) {
 
 Attributes eps_of(const Attributes& attributes) { return {{"eps", attributes.real("eps", 1e-5)}}; }
 
-// Rules for operands cut by the batch: once with the statistics of all ranks, once with each rank's own.
-PlacementRules by_batch(std::vector<Placement> inputs, std::vector<Placement> outputs) {
-  PlacementRules rules{{inputs, outputs}, {inputs, outputs}};
+// Rules for operands cut by the batch, once with the statistics of all ranks and once with each rank's own,
+// and as last one `by_channel`.
+PlacementRules by_batch(std::vector<Placement> inputs, std::vector<Placement> outputs,
+                        PlacementRule by_channel) {
+  PlacementRules rules{{inputs, outputs}, {inputs, outputs}, std::move(by_channel)};
   for (std::vector<Placement>* side : {&rules[0].inputs, &rules[0].outputs}) {
     for (Placement& placement : *side) {
       if (placement == kLocal) placement = side == &rules[0].inputs ? kReplicated : kPartialSum;
@@ -43,7 +46,7 @@ PlacementRules by_batch(std::vector<Placement> inputs, std::vector<Placement> ou
   return rules;
 }
 
-// stats = (Σ w·x per channel, Σ w·x² per channel, Σ w)
+// stats = Σ w·x, Σ w·x² and Σ w of each channel
 class BnStats final : public Operator {
  public:
   std::string_view name() const override { return "bn_stats"; }
@@ -52,7 +55,7 @@ class BnStats final : public Operator {
     const Operands operands(in, {"x", "weight"});
     expect_image(operands, 0);
     expect_weight(operands, 1, 0);
-    return {{DType::f64, {2 * in[0].shape[1] + 1}}};
+    return {{DType::f64, {3, in[0].shape[1]}}};
   }
 
   std::vector<Gradient> gradient(Graph& graph, const Node& node, std::span<const Value> dy) const override {
@@ -61,7 +64,7 @@ class BnStats final : public Operator {
   }
 
   std::vector<PlacementRule> placements(const Node&, std::span<const Type>) const override {
-    return by_batch({sharded(0), sharded(0)}, {kLocal});
+    return by_batch({sharded(0), sharded(0)}, {kLocal}, {{sharded(1), kReplicated}, {sharded(1)}});
   }
 
   double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {
@@ -83,14 +86,16 @@ class BnStatsDx final : public Operator {
   }
 
   std::vector<PlacementRule> placements(const Node&, std::span<const Type>) const override {
-    return by_batch({kLocal, sharded(0), sharded(0)}, {sharded(0)});
+    return by_batch({kLocal, sharded(0), sharded(0)}, {sharded(0)},
+                    {{sharded(1), sharded(1), kReplicated}, {sharded(1)}});
   }
 };
 
 // The placements of an operand that a node may have or not, behind those that every node has.
-void append_optional(PlacementRules& rules, bool has, Placement placement) {
+void append_optional(PlacementRules& rules, bool has, Placement by_batch, Placement by_channel) {
   if (!has) return;
-  for (PlacementRule& rule : rules) rule.inputs.push_back(placement);
+  for (PlacementRule& rule : rules) rule.inputs.push_back(by_batch);
+  rules.back().inputs.back() = by_channel;
 }
 
 // y = act(γ·(x−μ)/√(σ²+eps) + β + residual) with μ = S₁/W, σ² = S₂/W − μ²
@@ -123,8 +128,9 @@ class BnApply final : public Operator {
   }
 
   std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
-    PlacementRules rules = by_batch({sharded(0), kLocal, kReplicated, kReplicated}, {sharded(0)});
-    append_optional(rules, in.size() == 5, sharded(0));
+    PlacementRules rules = by_batch({sharded(0), kLocal, kReplicated, kReplicated}, {sharded(0)},
+                                    {{sharded(1), sharded(1), sharded(0), sharded(0)}, {sharded(1)}});
+    append_optional(rules, in.size() == 5, sharded(0), sharded(1));
     return rules;
   }
 
@@ -161,8 +167,9 @@ class BnApplyGrad final : public Operator {
 
   std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
     PlacementRules rules =
-        by_batch({sharded(0), sharded(0), kLocal, kReplicated}, {kPartialSum, kPartialSum, kLocal});
-    append_optional(rules, in.size() == 5, kReplicated);
+        by_batch({sharded(0), sharded(0), kLocal, kReplicated}, {kPartialSum, kPartialSum, kLocal},
+                 {{sharded(1), sharded(1), sharded(1), sharded(0)}, {sharded(0), sharded(0), sharded(1)}});
+    append_optional(rules, in.size() == 5, kReplicated, sharded(0));
     return rules;
   }
 
@@ -183,7 +190,8 @@ class BnApplyDx final : public Operator {
   }
 
   std::vector<PlacementRule> placements(const Node&, std::span<const Type>) const override {
-    return by_batch({sharded(0), sharded(0), kLocal, kReplicated}, {sharded(0)});
+    return by_batch({sharded(0), sharded(0), kLocal, kReplicated}, {sharded(0)},
+                    {{sharded(1), sharded(1), sharded(1), sharded(0)}, {sharded(1)}});
   }
 };
 
@@ -205,8 +213,9 @@ class BnDx final : public Operator {
 
   std::vector<PlacementRule> placements(const Node&, std::span<const Type> in) const override {
     PlacementRules rules =
-        by_batch({sharded(0), sharded(0), kLocal, kReplicated, kLocal, sharded(0)}, {sharded(0)});
-    append_optional(rules, in.size() == 7, kReplicated);
+        by_batch({sharded(0), sharded(0), kLocal, kReplicated, kLocal, sharded(0)}, {sharded(0)},
+                 {{sharded(1), sharded(1), sharded(1), sharded(0), sharded(1), kReplicated}, {sharded(1)}});
+    append_optional(rules, in.size() == 7, kReplicated, sharded(0));
     return rules;
   }
 
@@ -228,13 +237,13 @@ class BnRunning final : public Operator {
     operands.expect_rank(1, 1);
     operands.expect_like(2, 1);
     operands.expect_dtype(0, DType::f64);
-    operands.expect_shape(0, {2 * in[1].shape[0] + 1});
+    operands.expect_shape(0, {3, in[1].shape[0]});
     real_between(node, "momentum", 0.1, 0, 1);
     return {};
   }
 
   std::vector<PlacementRule> placements(const Node&, std::span<const Type>) const override {
-    return {uniform_rule(3, 0, kLocal)};
+    return {uniform_rule(3, 0, kLocal), {{sharded(1), sharded(0), sharded(0)}, {}}};
   }
 };
 

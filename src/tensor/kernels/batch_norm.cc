@@ -25,7 +25,7 @@ bool is_supported(const BatchNormSpec& s) {
 
 // The mean and 1/√(σ²+eps) of one channel; a batch without weight has mean and variance 0.
 struct Moments {
-  Moments(const BatchNormSpec& s, const double* stats, std::int64_t c) : weight(stats[2 * s.c]) {
+  Moments(const BatchNormSpec& s, const double* stats, std::int64_t c) : weight(stats[2 * s.c + c]) {
     double variance = 0;
     if (weight > 0) {
       mean = stats[c] / weight;
@@ -155,7 +155,7 @@ class BnStats final : public BatchNormKernel {
       stats[c] = sums[c] + pivot * total;
       stats[spec_.c + c] = sums[spec_.c + c] + 2 * pivot * sums[c] + pivot * pivot * total;
     }
-    stats[2 * spec_.c] = total;
+    std::fill_n(stats + 2 * spec_.c, spec_.c, total);
   }
 };
 
@@ -190,7 +190,7 @@ class BnInference final : public BatchNormKernel {
   }
 };
 
-// The chain through μ = S₁/W and σ² = S₂/W − μ²; the weights are not trained, so the last entry of dstats is
+// The chain through μ = S₁/W and σ² = S₂/W − μ²; the weights are not trained, so the last row of dstats is
 // 0.
 class BnApplyGrad final : public BatchNormKernel {
  public:
@@ -217,7 +217,7 @@ class BnApplyGrad final : public BatchNormKernel {
       dstats[c] = moments.weight > 0 ? dmean / moments.weight : 0;
       dstats[spec_.c + c] = moments.weight > 0 ? dvariance / moments.weight : 0;
     }
-    dstats[2 * spec_.c] = 0;
+    std::fill_n(dstats + 2 * spec_.c, spec_.c, 0.0);
   }
 };
 

@@ -22,8 +22,8 @@ struct Case {
         weight(random_floats(s.n, 3, 0, 1)),
         gamma(random_floats(s.c, 4, 0.5, 2)),
         beta(random_floats(s.c, 5)),
-        stats(DType::f64, 2 * s.c + 1),
-        dstats(DType::f64, 2 * s.c + 1) {
+        stats(DType::f64, 3 * s.c),
+        dstats(DType::f64, 3 * s.c) {
     weight.as<float>()[s.n - 1] = 0;
     std::byte* in[] = {x.data(), weight.data()};
     std::byte* out[] = {stats.data()};

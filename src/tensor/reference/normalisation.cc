@@ -10,7 +10,7 @@ namespace {
 
 // What the statistics of a batch say of one channel. A batch without weight has mean and variance 0.
 struct Moments {
-  Moments(const BatchNormSpec& spec, const double* stats, std::int64_t c) : weight(stats[2 * spec.c]) {
+  Moments(const BatchNormSpec& spec, const double* stats, std::int64_t c) : weight(stats[2 * spec.c + c]) {
     if (weight <= 0) return;
     mean = stats[c] / weight;
     variance = std::max(stats[spec.c + c] / weight - mean * mean, 0.0);
@@ -74,14 +74,14 @@ double stats_dx(const BatchNormSpec& spec, const double* dstats, const T* x, con
 }
 
 // With Σdy and Σdy·x̂ of each channel: dγ = Σdy·x̂, dβ = Σdy, and the chain through μ = S₁/W and σ² = S₂/W −
-// μ². The weights are not trained: the last entry of dstats is 0.
+// μ². The weights are not trained: the last row of dstats is 0.
 template <typename T>
 void apply_grad(const BatchNormSpec& spec, Buffers in, Buffers out) {
   const Backward<T> back = backward_operands<T>(spec, in, 4);
   const double* stats = back.stats;
   const T* gamma = back.gamma;
   double* dstats = operand<double>(out, 2);
-  std::fill_n(dstats, 2 * spec.c + 1, 0.0);
+  std::fill_n(dstats, 3 * spec.c, 0.0);
   for_each_element(spec, [&](std::int64_t, std::int64_t c, std::int64_t i) {
     const double dy = back.gradient(spec, c, i);
     dstats[c] += dy;
@@ -139,14 +139,13 @@ std::unique_ptr<Kernel> make_bn_stats(const BatchNormSpec& spec) {
   return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers out) {
     const float* weight = operand<float>(in, 1);
     double* stats = operand<double>(out, 0);
-    std::fill_n(stats, 2 * spec.c + 1, 0.0);
+    std::fill_n(stats, 3 * spec.c, 0.0);
     for_each_element(spec, [&](std::int64_t n, std::int64_t c, std::int64_t i) {
       const double x = operand<T>(in, 0)[i];
       stats[c] += weight[n] * x;
       stats[spec.c + c] += weight[n] * x * x;
+      stats[2 * spec.c + c] += weight[n];
     });
-    for (std::int64_t n = 0; n < spec.n; ++n)
-      stats[2 * spec.c] += weight[n] * static_cast<double>(spec.spatial);
   });
 }
 
