@@ -193,8 +193,9 @@ std::unique_ptr<Membership> join_job(const Environment& environment, const Meeti
 std::unique_ptr<Membership> join_job(const MeetingOptions& options) {
   const Environment environment = detect_environment(process_variables());
   scrub("HOCKET_JOB_KEY");
-  if (environment.source != Environment::Source::alone && environment.rank == 0)
-    options.log(describe(environment));
+  const bool is_foreign = environment.source != Environment::Source::alone &&
+                          environment.source != Environment::Source::hocket_launch;
+  if (is_foreign && environment.rank == 0) options.log(describe(environment));
   return join_job(environment, options);
 }
 

@@ -37,8 +37,8 @@ assert "again" in pathlib.Path("both.html").read_text()
 
 assert "go on" not in output("train", *SMALL, "--quiet", "--epochs", 1)
 
-# A rank of several does not train alone, and a part of a launcher's variables is no world of one.
+# A part of a launcher's variables is no world of one, and a job has the workers that it has.
 ranks = {**os.environ, "RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
-assert "rank 0 of 2" in refusal(2, "train", *SMALL, env=ranks)
+assert "rank 0 of 2" in refusal(2, "train", *SMALL, "--workers", 3, env=ranks)
 del ranks["WORLD_SIZE"]
 assert "WORLD_SIZE" in refusal(2, "train", *SMALL, env=ranks)
