@@ -9,6 +9,8 @@
 namespace hocket {
 namespace {
 
+constexpr Seconds kInterruption{3600};  // For the step and the checkpoint; a second Ctrl-C does not wait.
+
 WorldOptions world_options(const TrainOptions& options) {
   WorldOptions world;
   if (options.transport.empty()) return world;
@@ -39,6 +41,7 @@ int launch_workers(const TrainOptions& options, const Arguments& arguments) {
   launching.hosts = parse_hosts("localhost:" + std::to_string(workers));
   launching.plaintext = options.plaintext;
   launching.ranks_explain = true;
+  launching.interruption = kInterruption;
   return launch(launching);
 }
 

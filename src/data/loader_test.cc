@@ -121,6 +121,7 @@ RC_GTEST_PROP(Loader, GlobalBatchesAreTheSameForAnyNumberOfRanks, ()) {
     for (const auto& loader : together) {
       const Batch& batch = loader->next();
       RC_ASSERT(batch.count <= loader->capacity());
+      RC_ASSERT(batch.offset == static_cast<std::int64_t>(joined.size()));
       const auto samples = samples_of(batch);
       joined.insert(joined.end(), samples.begin(), samples.end());
     }
@@ -128,6 +129,17 @@ RC_GTEST_PROP(Loader, GlobalBatchesAreTheSameForAnyNumberOfRanks, ()) {
     RC_ASSERT(joined == samples_of(whole));
     RC_ASSERT(whole.global_count == whole.count);
   }
+}
+
+TEST(Loader, PadsBatchesToTheRowsAskedFor) {
+  const CountingDataset data(5);
+  LoaderOptions options = options_of(5);
+  options.rows = 8;
+  Loader loader(data, options);
+  const Batch& batch = loader.next();
+  EXPECT_EQ(loader.capacity(), 8);
+  const auto weight = batch.weight.values<float>();
+  EXPECT_EQ(std::vector<float>(weight.begin(), weight.end()), (std::vector<float>{1, 1, 1, 1, 1, 0, 0, 0}));
 }
 
 TEST(Loader, GoesOnFromAnyPosition) {

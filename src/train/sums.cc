@@ -72,4 +72,16 @@ void adopt(const SumPlan& plan, Team& team, std::size_t bytes) {
   }
 }
 
+void average_buffers(Session& session, Team& team) {
+  Group* replicas = team.along("dp");
+  if (replicas == nullptr) return;
+  for (const ArenaLayout::Entry& entry : session.program().layouts().buffers.entries()) {
+    const Tensor buffer = view_of(session.memory().buffers, entry);
+    Operation operation{Collective::all_reduce, Algorithm::automatic, Reduction::mean, buffer.dtype()};
+    operation.data = buffer.bytes().data();
+    operation.count = static_cast<std::size_t>(buffer.count());
+    replicas->run(operation);
+  }
+}
+
 }  // namespace hocket

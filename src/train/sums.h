@@ -5,6 +5,7 @@
 
 #include "collective/choose.h"
 #include "train/options.h"
+#include "train/session.h"
 #include "train/team.h"
 
 namespace hocket {
@@ -21,5 +22,8 @@ SumPlan plan_sums(const TrainOptions& options, Team& team);
 
 // Makes the replicas follow the plan for gradients of `bytes`; all ranks call it.
 void adopt(const SumPlan& plan, Team& team, std::size_t bytes);
+
+// Batch norm's running statistics are of each replica's own samples: all go on with the mean.
+void average_buffers(Session& session, Team& team);
 
 }  // namespace hocket

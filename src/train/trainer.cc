@@ -1,9 +1,6 @@
 #include "train/trainer.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -13,8 +10,10 @@
 #include "nn/schedule.h"
 #include "tensor/kernels/threads.h"
 #include "train/agreement.h"
+#include "train/checkpoint_settings.h"
 #include "train/diagnose.h"
 #include "train/evaluate.h"
+#include "train/rank_totals.h"
 #include "train/session.h"
 #include "train/sums.h"
 
@@ -33,12 +32,6 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-std::int64_t peak_rss_bytes() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
-}
-
 double norm(const Tensor& tensor) {
   double sum = 0;
   if (tensor.dtype() == DType::f64) {
@@ -47,39 +40,6 @@ double norm(const Tensor& tensor) {
     for (const float x : tensor.values<float>()) sum += static_cast<double>(x) * x;
   }
   return std::sqrt(sum);
-}
-
-// Settings that must not change when a run is resumed, as its checkpoints keep them.
-std::map<std::string, std::string> settings_of(const TrainOptions& o) {
-  return {{"model", o.model},
-          {"data", o.data},
-          {"batch", std::to_string(o.batch)},
-          {"micro_batches", std::to_string(o.micro_batches)},
-          {"optimizer", o.optimizer.rule},
-          {"dtype", o.dtype}};
-}
-
-// How far the run had come by one of its counters; 0 where the checkpoint does not say.
-std::int64_t progress_of(const Checkpoint& checkpoint, const std::string& counter) {
-  const auto at = checkpoint.settings.find(counter);
-  std::int64_t value = 0;
-  if (at != checkpoint.settings.end())
-    std::from_chars(at->second.data(), at->second.data() + at->second.size(), value);
-  return value;
-}
-
-void require_same_settings(const Checkpoint& checkpoint, const TrainOptions& options) {
-  for (const auto& [key, value] : settings_of(options)) {
-    const auto at = checkpoint.settings.find(key);
-    if (at != checkpoint.settings.end() && at->second != value) {
-      throw ConfigError("cannot resume: the checkpoint was made with {} {}, this run has {}", key, at->second,
-                        value);
-    }
-  }
-  if (checkpoint.seed != options.seed) {
-    throw ConfigError("cannot resume: the checkpoint was made with seed {}, this run has {}", checkpoint.seed,
-                      options.seed);
-  }
 }
 
 class Training {
@@ -114,10 +74,12 @@ class Training {
 
   // Makes sure that all ranks begin alike.
   void begin_together() {
-    Claims claims = claims_of(options_);
-    claims.emplace_back("initial parameters", session_.hash());
-    claims.emplace_back("samples", std::to_string(data_.train->info().size));
-    require_agreement(team_, claims);
+    if (!team_.is_alone()) {
+      Claims claims = claims_of(options_);
+      claims.emplace_back("initial parameters", session_.hash());
+      claims.emplace_back("samples", std::to_string(data_.train->info().size));
+      require_agreement(team_, claims);
+    }
     if (options_.resume) resume();
     share_gradients();
   }
@@ -247,7 +209,7 @@ class Training {
     if (first_step_seconds_ == 0) first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
   }
 
-  // Adds up the gradients of all replicas.
+  // Adds up the gradients of all replicas, in one piece, after the whole backward phase.
   void sum_gradients() {
     Group* replicas = team_.along("dp");
     if (replicas == nullptr) return;
@@ -269,19 +231,6 @@ class Training {
       is_stopped_ = wants_to_stop;
     } else {
       timed(Activity::communicate, comm_ns_, [&] { is_stopped_ = team_.any(wants_to_stop); });
-    }
-  }
-
-  // Batch norm's running statistics are of each replica's own samples: all go on with the mean.
-  void average_buffers() {
-    Group* replicas = team_.along("dp");
-    if (replicas == nullptr) return;
-    for (const ArenaLayout::Entry& entry : session_.program().layouts().buffers.entries()) {
-      const Tensor buffer = view_of(session_.memory().buffers, entry);
-      Operation operation{Collective::all_reduce, Algorithm::automatic, Reduction::mean, buffer.dtype()};
-      operation.data = buffer.bytes().data();
-      operation.count = static_cast<std::size_t>(buffer.count());
-      replicas->run(operation);
     }
   }
 
@@ -350,7 +299,7 @@ class Training {
 
   void evaluate() {
     if (!evaluator_ || evaluated_step_ == step_) return;
-    average_buffers();
+    average_buffers(session_, team_);
     Evaluation evaluation;
     timed(Activity::evaluate, eval_ns_, [&] { evaluation = evaluator_->run(); });
     evaluated_step_ = step_;
@@ -368,7 +317,7 @@ class Training {
 
   void save() {
     if (!store_ || saved_step_ == step_) return;
-    average_buffers();
+    average_buffers(session_, team_);
     saved_step_ = step_;
     if (!team_.is_first()) return;
     timed(Activity::checkpoint, checkpoint_ns_, [&] {
@@ -403,7 +352,8 @@ class Training {
     result.batch = options_.batch;
     result.total_steps = options_.steps;
     result.threads = kernel::num_threads();
-    add_up_ranks(result);
+    if (Group* replicas = team_.along("dp")) result.algorithm = name_of(replicas->choose(gradient_sum()));
+    add_up_ranks(team_, result);
     result.parameter_hash = session_.hash();
     result.interrupted = interrupted;
     result.target_missed = options_.target_accuracy > 0 && !time_to_target_ && !interrupted;
@@ -419,29 +369,6 @@ class Training {
     seconds.comm_seconds = 1e-9 * static_cast<double>(comm_ns_);
     seconds.wait_seconds = 1e-9 * static_cast<double>(wait_ns_);
     return seconds;
-  }
-
-  // What the ranks came to together; every rank gets all of it.
-  void add_up_ranks(TrainResult& result) {
-    if (Group* replicas = team_.along("dp")) result.algorithm = name_of(replicas->choose(gradient_sum()));
-    const Traffic traffic = team_.traffic();
-    const RankSeconds& own = result.seconds;
-    const double figures[] = {own.wall_seconds,
-                              own.train_seconds,
-                              own.cpu_seconds,
-                              own.compute_seconds,
-                              own.comm_seconds,
-                              own.wait_seconds,
-                              static_cast<double>(traffic.bytes_sent),
-                              static_cast<double>(traffic.messages_sent),
-                              static_cast<double>(peak_rss_bytes())};
-    const std::vector<double> all = team_.gather(figures);
-    for (auto at = all.begin(); at != all.end(); at += std::size(figures)) {
-      result.ranks.push_back({at[0], at[1], at[2], at[3], at[4], at[5]});
-      result.bytes_sent += static_cast<std::uint64_t>(at[6]);
-      result.messages_sent += static_cast<std::uint64_t>(at[7]);
-      result.peak_rss_bytes += static_cast<std::int64_t>(at[8]);
-    }
   }
 
   // liblinear's objective, for a linear model that was given its C.

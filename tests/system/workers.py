@@ -9,6 +9,7 @@ import subprocess
 import time
 
 from support.program import HOCKET, SMALL, is_alive, refusal, rows, run, train
+from support.ranks import free_port
 
 MODEL = SMALL[:4]
 LONG = [*MODEL, "--steps", "4000", "--epochs", "1000", "--log-every", "1", "--workers", "2"]
@@ -59,6 +60,24 @@ assert other["algorithm"] == "ring" and other["test_accuracy"] >= alone["test_ac
 # A job that is there already has as many workers as ranks, and one summary.
 done = run("launch", "-n", 2, "--", HOCKET, "train", *MODEL, "--epochs", 2, "--json", "--quiet")
 assert done.returncode == 0 and json.loads(done.stdout)["parameter_hash"] == two["parameter_hash"], done
+
+
+def torchrun(rank, port, *arguments):
+    variables = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    return subprocess.Popen([HOCKET, "train", *MODEL, "--epochs", "2", "--json", "--quiet", *arguments], text=True,
+                            env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+port = str(free_port())
+ranks = [torchrun(rank, port) for rank in range(2)]
+outs = [process.communicate(timeout=60) for process in ranks]
+assert [process.returncode for process in ranks] == [0, 0] and outs[1] == ("", ""), outs
+assert json.loads(outs[0][0])["parameter_hash"] == two["parameter_hash"], outs
+
+# Workers that were started with different settings do not begin.
+ranks = [torchrun(rank, port, "--seed", str(rank + 1)) for rank in range(2)]
+outs = [process.communicate(timeout=60) for process in ranks]
+assert ranks[0].returncode == 2 and "rank 1 has seed '2' and rank 0 has '1'" in outs[0][1], outs
 
 # What is wrong on all workers is said once.
 assert "nonsense" in refusal(2, "train", "--model", "nonsense", "--data", SMALL[3], "--workers", 2)

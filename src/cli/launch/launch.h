@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/launch/host_list.h"
+#include "cli/launch/supervisor.h"
 
 namespace hocket {
 
@@ -12,6 +13,7 @@ struct LaunchOptions {
   std::vector<HostRanks> hosts;
   bool tags_output = false;
   bool ranks_explain = false;  // A rank that fails says why itself, unless a signal killed it.
+  Seconds interruption = SupervisorOptions().interruption;
   bool plaintext = false;
   bool by_hand = false;
   std::string ssh;

@@ -34,7 +34,7 @@ int exit_code_of(int status) {
 
 Launcher::Launcher(const LaunchOptions& options, CoordinatorServer& coordinator, SignalsToPoll& signals)
     : ranks_explain_(options.ranks_explain),
-      supervisor_({.world_size = options.world_size()}),
+      supervisor_({.world_size = options.world_size(), .interruption = options.interruption}),
       output_(options.tags_output, write_all),
       coordinator_(coordinator),
       signals_(signals) {}
