@@ -247,7 +247,8 @@ class Training {
     if (std::isfinite(loss)) [[likely]]
       return loss;
     const std::string culprit = first_bad_tensor(executable, slot_, bindings);
-    throw Error("step {}: the loss is not finite: {} (learning rate {:.4g})", step_ + 1, culprit,
+    const std::string who = team_.is_alone() ? "" : fmt::format("rank {}: ", team_.rank());
+    throw Error("{}step {}: the loss is not finite: {} (learning rate {:.4g})", who, step_ + 1, culprit,
                 rate_.at(step_));
   }
 
