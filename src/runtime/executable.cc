@@ -37,8 +37,8 @@ void Executable::prepare(KernelSet kernels, Communicator* communicator) {
     instruction.inputs = instruction.operands.size();
     for (const ValueId id : node.outputs)
       instruction.operands.push_back(plan_.locations[static_cast<std::size_t>(id)]);
-    if (communicator != nullptr && Exchange::is_for(node)) {
-      auto exchange = std::make_unique<Exchange>(*graph_, node, instruction.operands, *communicator);
+    if (communicator != nullptr && CollectiveKernel::is_for(node)) {
+      auto exchange = std::make_unique<CollectiveKernel>(*graph_, node, instruction.operands, *communicator);
       if (exchange->is_deferrable()) {
         instruction.exchange = exchange.get();
         instruction.number = tickets_.size();

@@ -8,7 +8,7 @@
 #include "graph/arena_layout.h"
 #include "graph/graph.h"
 #include "graph/memory_plan.h"
-#include "runtime/exchange.h"
+#include "runtime/collective_kernel.h"
 #include "runtime/lower.h"
 #include "tensor/arena.h"
 #include "tensor/kernel.h"
@@ -71,9 +71,9 @@ class Executable {
     const Kernel* kernel = nullptr;
     std::vector<Location> operands;  // Inputs, then outputs.
     std::size_t inputs = 0;
-    const Exchange* exchange = nullptr;  // Of a node that communicates while others run.
-    std::vector<std::size_t> awaited;    // The exchanges whose results it reads, by number.
-    std::size_t number = 0;              // Of its own exchange.
+    const CollectiveKernel* exchange = nullptr;  // Of a node that communicates while others run.
+    std::vector<std::size_t> awaited;            // The exchanges whose results it reads, by number.
+    std::size_t number = 0;                      // Of its own exchange.
   };
 
   void prepare(KernelSet kernels, Communicator* communicator);

@@ -8,7 +8,7 @@
 #include "graph/differentiate.h"
 #include "graph/operator.h"
 #include "graph/passes/passes.h"
-#include "runtime/exchange.h"
+#include "runtime/collective_kernel.h"
 #include "runtime/lowering.h"
 #include "runtime/operator_cases.h"
 #include "runtime/stored.h"
@@ -183,7 +183,7 @@ TEST(Lower, EveryOperatorHasAKernel) {
   Node node;
   for (const std::string_view op : operator_names()) {
     node.op = find_operator(op);
-    EXPECT_NE(find_lowering(op) != nullptr, Exchange::is_for(node)) << op;
+    EXPECT_NE(find_lowering(op) != nullptr, CollectiveKernel::is_for(node)) << op;
   }
 }
 

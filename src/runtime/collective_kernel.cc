@@ -1,4 +1,4 @@
-#include "runtime/exchange.h"
+#include "runtime/collective_kernel.h"
 
 #include <algorithm>
 #include <cstring>
@@ -20,10 +20,10 @@ std::optional<Collective> collective_of(const Node& node) {
 
 }  // namespace
 
-bool Exchange::is_for(const Node& node) { return collective_of(node).has_value(); }
+bool CollectiveKernel::is_for(const Node& node) { return collective_of(node).has_value(); }
 
-Exchange::Exchange(const Graph& graph, const Node& node, std::span<const Location> locations,
-                   Communicator& communicator)
+CollectiveKernel::CollectiveKernel(const Graph& graph, const Node& node, std::span<const Location> locations,
+                                   Communicator& communicator)
     : communicator_(communicator),
       axis_(node.attributes.text("axis", "")),
       share_(communicator.groups().share(axis_)),
@@ -56,7 +56,7 @@ Exchange::Exchange(const Graph& graph, const Node& node, std::span<const Locatio
     is_deferrable_ = locations[1].space == Space::gradient && locations[0].space == Space::gradient;
 }
 
-Operation Exchange::operation(const Part& part, std::byte* data) const {
+Operation CollectiveKernel::operation(const Part& part, std::byte* data) const {
   Operation operation;
   operation.collective = collective_;
   operation.reduction = reduction_;
@@ -66,7 +66,7 @@ Operation Exchange::operation(const Part& part, std::byte* data) const {
   return operation;
 }
 
-Operation Exchange::prepare(const Part& part, Buffers in, Buffers out, std::byte* scratch) const {
+Operation CollectiveKernel::prepare(const Part& part, Buffers in, Buffers out, std::byte* scratch) const {
   const std::size_t bytes = part.count * size_of(part.dtype);
   std::byte* source = in[part.operand];
   std::byte* target = works_in_place_ ? source : out[part.operand];
@@ -87,12 +87,12 @@ Operation Exchange::prepare(const Part& part, Buffers in, Buffers out, std::byte
   return work;
 }
 
-std::size_t Exchange::own_offset(const Part& part) const {
+std::size_t CollectiveKernel::own_offset(const Part& part) const {
   return part.count / static_cast<std::size_t>(share_.count) * static_cast<std::size_t>(share_.index) *
          size_of(part.dtype);
 }
 
-void Exchange::run(Buffers in, Buffers out, std::byte* scratch) const {
+void CollectiveKernel::run(Buffers in, Buffers out, std::byte* scratch) const {
   for (const Part& part : parts_) {
     const Operation work = prepare(part, in, out, scratch);
     communicator_.run(axis_, work);
@@ -103,7 +103,7 @@ void Exchange::run(Buffers in, Buffers out, std::byte* scratch) const {
   }
 }
 
-Communicator::Ticket Exchange::start(Buffers in, Buffers out) const {
+Communicator::Ticket CollectiveKernel::start(Buffers in, Buffers out) const {
   Communicator::Ticket ticket = 0;
   for (const Part& part : parts_) ticket = communicator_.start(axis_, prepare(part, in, out, nullptr));
   return ticket;

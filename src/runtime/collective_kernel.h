@@ -11,11 +11,11 @@
 namespace hocket {
 
 // A node that communicates, prepared: the collectives of a Communicator on the node's operands.
-class Exchange final : public Kernel {
+class CollectiveKernel final : public Kernel {
  public:
   // `locations` are those of the node's operands, inputs first.
-  Exchange(const Graph& graph, const Node& node, std::span<const Location> locations,
-           Communicator& communicator);
+  CollectiveKernel(const Graph& graph, const Node& node, std::span<const Location> locations,
+                   Communicator& communicator);
 
   static bool is_for(const Node& node);
 
