@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """PyTorch's side of `hocket bench step --peers`: the same models, shapes and work in a step.
 
-    torch_step.py MODEL THREADS [CAPABILITY]
+    torch_step.py MODEL THREADS [CAPABILITY [SETTINGS RANK WORKERS FILE]]
 
 Without CAPABILITY, PyTorch runs as it comes, with the environment that OpenBLAS and OpenMP need. With CAPABILITY, that
 of torch's own kernels, avx2 or avx512 (neither is always the faster one), it tries the settings that may make it faster
-and keeps the best. It prints a line of JSON that says what was chosen. Then it reads numbers of steps, one a line, and
-answers each with the seconds that they took, until its input ends: the process stays alive so that its rounds can
-alternate with another program's.
+and keeps the best. With SETTINGS, which are kept (a list with commas), it is one of WORKERS processes that meet at FILE
+and train together with DistributedDataParallel over Gloo, and tries the settings of that. It prints a line of JSON that
+says what was chosen. Then it reads numbers of steps, one a line, and answers each with the seconds that they took, until
+its input ends: the process stays alive so that its rounds can alternate with another program's.
 """
 
+import dataclasses
 import json
 import os
 import statistics
@@ -34,6 +36,8 @@ def choose_environment():
     asked = subprocess.run([sys.executable, "-c", ASK_OPENBLAS], text=True, capture_output=True)
     core = asked.stdout.strip()
     wanted = {"OMP_WAIT_POLICY": "PASSIVE"}  # Or OpenMP's threads spin against OpenBLAS' own.
+    if len(sys.argv) > 4:
+        wanted["GLOO_SOCKET_IFNAME"] = "lo"
     if has_avx512 and core in OLD_CORES:  # OpenBLAS does not know this processor.
         wanted["OPENBLAS_CORETYPE"] = "SkylakeX"
     if len(sys.argv) > 3:
@@ -47,6 +51,7 @@ ENVIRONMENT = choose_environment()
 
 try:
     import torch
+    import torch.distributed as dist
     import torch.nn as nn
     import torch.nn.functional as F
 except ImportError as error:
@@ -200,10 +205,51 @@ BENCHES = {
 }
 
 
+# What DistributedDataParallel is built with for each of its settings.
+PARALLEL = {
+    "keep_gradients": {},  # Backward adds to the buckets in place.
+    "own_buffers": {"broadcast_buffers": False},  # Batch normalisation's.
+    "static_graph": {"static_graph": True},
+    "bucket_cap_mb=1": {"bucket_cap_mb": 1},
+    "bucket_cap_mb=4": {"bucket_cap_mb": 4},
+}
+
+
+def join_workers(rank, workers, file):
+    dist.init_process_group("gloo", store=dist.FileStore(file, workers), rank=rank, world_size=workers)
+    # torch 1.13 has dataclasses as defaults of others, which Python 3.11 refuses unless they can be hashed.
+    plain = dataclasses.dataclass
+
+    def hashable(cls=None, **options):
+        if cls is None:
+            return lambda found: hashable(found, **options)
+        return plain(cls, **options, **({} if "__hash__" in vars(cls) else {"unsafe_hash": True}))
+
+    dataclasses.dataclass = hashable
+    import torch.distributed._shard  # noqa: F401
+    dataclasses.dataclass = plain
+
+
+def parallel(model, settings):
+    options = {}
+    for setting in settings:
+        options.update(PARALLEL.get(setting, {}))
+    return nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True, **options)
+
+
+def slowest(seconds):
+    """The most that any worker says."""
+    if not dist.is_initialized():
+        return seconds
+    most = torch.tensor([seconds], dtype=torch.float64)
+    dist.all_reduce(most, op=dist.ReduceOp.MAX)
+    return most.item()
+
+
 class Bench:
     def __init__(self, name, settings):
         build, load, self.batch, optimizer, _ = BENCHES[name]
-        torch.manual_seed(1)
+        torch.manual_seed(1 + (dist.get_rank() if dist.is_initialized() else 0))
         self.inputs, self.labels = load()
         self.model = build()
         if "channels_last" in settings:
@@ -218,12 +264,15 @@ class Bench:
             self.optimizer = torch.optim.AdamW(parameters, lr=3e-4, weight_decay=0, foreach=foreach)
         else:
             self.optimizer = torch.optim.SGD(parameters, lr=0.05, momentum=0.9, foreach=foreach)
+        if dist.is_initialized():
+            self.model = parallel(self.model, settings)
+        self.set_to_none = "keep_gradients" not in settings
 
     def step(self):
         chosen = torch.randint(0, len(self.inputs), (self.batch,))
         scores = self.model(self.inputs[chosen])
         loss = F.cross_entropy(scores, self.labels[chosen].flatten())
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=self.set_to_none)
         loss.backward()
         self.optimizer.step()
 
@@ -240,17 +289,26 @@ def speed_up(name, settings, candidate):
     benches = [Bench(name, settings), Bench(name, [*settings, candidate])]
     for bench in benches:
         bench.run(2)
-    steps = max(1, round(0.25 / benches[0].run(1)))
-    rounds = [[bench.run(steps) for bench in benches] for _ in range(5)]
+    steps = max(1, round(0.25 / slowest(benches[0].run(1))))
+    rounds = [[slowest(bench.run(steps)) for bench in benches] for _ in range(5)]
     return statistics.median(without / with_it for without, with_it in rounds)
+
+
+def candidates_of(name):
+    if len(sys.argv) > 4:
+        return [setting for setting in PARALLEL if setting != "own_buffers" or name == "resnet20"]
+    return [*BENCHES[name][4], "foreach"] if len(sys.argv) > 3 else []
 
 
 def main():
     name, threads = sys.argv[1], int(sys.argv[2])
     torch.set_num_threads(threads)
     settings, tried = [], {}
-    candidates = [*BENCHES[name][4], "foreach"] if len(sys.argv) > 3 else []
-    for candidate in candidates:
+    if len(sys.argv) > 4:
+        given, rank, workers, file = sys.argv[4:]
+        settings = given.split(",") if given else []
+        join_workers(int(rank), int(workers), file)
+    for candidate in candidates_of(name):
         tried[candidate] = round(speed_up(name, settings, candidate), 3)
         if tried[candidate] > 1:
             settings.append(candidate)

@@ -14,10 +14,22 @@
 namespace hocket {
 namespace {
 
+TransportKind step_transport(const Arguments& arguments) {
+  const std::string name = arguments.text("transport", "shm");
+  const std::optional<TransportKind> kind = find_transport_kind(name);
+  if (kind == TransportKind::shm || kind == TransportKind::tcp) return *kind;
+  throw ConfigError("bench step: workers cannot talk by --transport {}; there is: shm tcp", name);
+}
+
 StepBenchOptions step_setting(const Arguments& arguments) {
   StepBenchOptions options;
   options.models = split_list(arguments.text("models", "mlp,lenet,resnet20,gpt"));
-  options.threads = counts_of(arguments, "threads", usable_processors().size() > 1 ? "1,2" : "1", 1024);
+  const auto processors = static_cast<int>(usable_processors().size());
+  options.workers = static_cast<int>(arguments.integer("workers", options.workers, 1, processors));
+  const std::string alone = processors > 1 ? "1,2" : "1";
+  options.threads = counts_of(
+      arguments, "threads", options.workers > 1 ? std::to_string(processors / options.workers) : alone, 1024);
+  options.transport = step_transport(arguments);
   options.seconds = arguments.real("seconds", options.seconds, 0.001, 1e5);
   options.rounds = static_cast<int>(arguments.integer("rounds", options.rounds, 1, 10000));
   options.peers = arguments.has("peers");
@@ -69,7 +81,8 @@ int run_bench(const Arguments& arguments) {
 std::vector<Option> step_options() {
   std::vector<Option> options = {
       {"models", "LIST", "of mlp,lenet,resnet20,gpt (all of them)"},
-      {"threads", "LIST", "numbers of threads to measure (1,2)"},
+      {"workers", "N", "beside one worker, N processes that train together, a batch each (1)"},
+      {"threads", "LIST", "numbers of threads to measure, of each worker (1,2; with workers: their share)"},
       {"python", "FILE", "the Python that has torch (/usr/bin/python3)"},
       {"profile", "", "show where the time of our step goes, node by node"},
   };
@@ -87,12 +100,13 @@ Command bench_command() {
   command.options = {
       {"seconds", "S", "how long to measure each row (1; step: 7; transport: 0.3)"},
       {"rounds", "N", "in so many rounds, the peers by turns (5; step: 7)"},
-      {"peers", "", "measure Gloo and Open MPI, or PyTorch as it comes and at its best, in the same rounds"},
+      {"peers", "", "measure Gloo and Open MPI, or PyTorch (and its DDP), in the same rounds"},
   };
   for (Option& option : collectives_bench_options()) command.options.push_back(std::move(option));
   for (Option& option : step_options()) command.options.push_back(std::move(option));
   for (Option& option : output_options()) command.options.push_back(std::move(option));
   command.examples = {"hocket bench collectives --peers", "hocket bench collectives --show ring --ranks 4",
+                      "hocket bench step --workers 2 --peers",
                       "hocket bench step --models gpt --threads 1 --profile"};
   command.max_words = 1;
   command.run = run_bench;

@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "cli/bench/peer_process.h"
-#include "net/coordinator_server.h"
+#include "cli/bench/bench_job.h"
 #include "net/inproc_connector.h"
-#include "net/job_key.h"
 #include "net/stream_transport.h"
 
 namespace hocket {
@@ -57,38 +55,13 @@ std::vector<std::string> read_lines(PeerProcess& process, std::size_t count) {
   return lines;
 }
 
-// Where the ranks find the coordinator.
-Environment environment_of(const Endpoint& coordinator, const JobKey& key, int ranks) {
-  Environment environment;
-  environment.source = Environment::Source::hocket_launch;
-  environment.world_size = ranks;
-  environment.coordinator_host = coordinator.address;
-  environment.coordinator_port = coordinator.port;
-  environment.key_hex = to_hex(key);
-  return environment;
-}
-
-// The ranks meet at a coordinator of this process, whose thread starts after they have been forked.
 std::vector<std::string> run_processes(TransportKind transport, int ranks, std::size_t lines,
                                        const Body& body, LinkLedger* emulation) {
-  const JobKey key = random_key();
-  Listener listener(listen_at({"127.0.0.1", 0}), key, ListenerOptions{}, log_to_stderr());
-  Environment environment = environment_of(listener.endpoint(), key, ranks);
-  std::vector<std::unique_ptr<PeerProcess>> processes;
-  for (Rank rank = 0; rank < ranks; ++rank) {
-    environment.rank = environment.local_rank = rank;
-    processes.push_back(std::make_unique<PeerProcess>(usable_processors(), [&] {
-      WorldOptions options;
-      options.transport = transport;
-      options.emulation = emulation;
-      World world(join_job(environment), options);
-      body(world.open());
-    }));
-  }
-  CoordinatorOptions options;
-  options.world_size = ranks;
-  const CoordinatorServer coordinator(options, std::move(listener), key, log_to_stderr());
-  return read_lines(*processes.front(), lines);
+  WorldOptions options;
+  options.transport = transport;
+  options.emulation = emulation;
+  const BenchJob job = start_bench_job(ranks, options, [&](World& world) { body(world.open()); });
+  return read_lines(*job.ranks.front(), lines);
 }
 
 }  // namespace

@@ -28,13 +28,6 @@ Pipe make_pipe() {
   return {ends[0], ends[1]};
 }
 
-void pin_to(const std::vector<int>& processors) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int processor : processors) CPU_SET(processor, &set);
-  ::sched_setaffinity(0, sizeof(set), &set);
-}
-
 [[noreturn]] void run_child(const Pipe& input, const Pipe& output, const std::vector<int>& processors,
                             const std::function<void()>& body) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // A child never outlives the measurement.
@@ -65,6 +58,13 @@ std::vector<int> usable_processors() {
     if (CPU_ISSET(i, &set)) processors.push_back(i);
   }
   return processors;
+}
+
+void pin_to(const std::vector<int>& processors) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int processor : processors) CPU_SET(processor, &set);
+  ::sched_setaffinity(0, sizeof(set), &set);
 }
 
 PeerProcess::PeerProcess(const std::vector<int>& processors, const std::function<void()>& body) {

@@ -12,6 +12,8 @@ namespace hocket {
 
 // The processors that this process may run on, in ascending order.
 std::vector<int> usable_processors();
+// From now on the calling thread runs on these alone.
+void pin_to(const std::vector<int>& processors);
 
 // A child process that reads lines from its standard input and answers on its standard output, pinned to some
 // processors. The calling process must have a single thread when it starts one. Used by one thread; the child

@@ -86,15 +86,22 @@ double training_flops(const Graph& forward) {
   return flops;
 }
 
-StepLoop::StepLoop(const StepSetup& setup)
+StepLoop::StepLoop(const StepSetup& setup, Communicator* communicator)
     : setup_(setup),
       optimizer_{.rule = setup.optimizer},
       weight_(DType::f32, {setup.batch}),
       loss_share_(DType::f32, {}) {
-  const std::unique_ptr<Graph> forward = build_model(parse_model(setup.name), setup.sample, setup.batch);
-  flops_ = training_flops(*forward);
-  program_ = std::make_unique<Program>(*forward, ProgramOptions{.optimizer = optimizer_});
-  memory_ = std::make_unique<StepMemory>(program_->layouts());
+  ProgramOptions options{.optimizer = optimizer_, .communicator = communicator};
+  if (communicator != nullptr) {
+    options.place.mesh = communicator->groups().mesh();
+    options.place.rank = communicator->groups().rank();
+    share_ = communicator->groups().share("dp");
+  }
+  const std::unique_ptr<Graph> forward =
+      build_model(parse_model(setup.name), setup.sample, setup.batch * share_.count);
+  flops_ = training_flops(*forward) / share_.count;
+  program_ = std::make_unique<Program>(*forward, options);
+  memory_ = std::make_unique<StepMemory>(program_->layouts(), communicator);
   memory_->initialize(*program_, kSeed);
   slot_ = program_->training().make_slot();
   for (const SampleField& field : setup.sample.fields) add_column(field, setup.sample.classes);
@@ -104,7 +111,7 @@ StepLoop::StepLoop(const StepSetup& setup)
 void StepLoop::add_column(const SampleField& field, std::int64_t classes) {
   Column column{Tensor(field.dtype, with_rows(setup_.preloaded, field.shape)),
                 Tensor(field.dtype, with_rows(setup_.batch, field.shape))};
-  Rng rng{kSeed, columns_.size()};
+  Rng rng{kSeed, columns_.size(), static_cast<std::uint64_t>(share_.index)};
   if (field.dtype == DType::f32) {
     for (float& x : column.samples.values<float>()) x = static_cast<float>(rng.uniform(-1.7, 1.7));
   } else {
@@ -121,14 +128,14 @@ void StepLoop::bind_inputs() {
     training.bind(slot_, setup_.sample.fields[i].name, columns_[i].batch.bytes().data());
   }
   std::fill(weight_.values<float>().begin(), weight_.values<float>().end(), 1.0F);
-  loss_share_.values<float>()[0] = 1.0F / static_cast<float>(setup_.batch);
+  loss_share_.values<float>()[0] = 1.0F / static_cast<float>(setup_.batch * share_.count);
   training.bind(slot_, "weight", weight_.bytes().data());
   training.bind(slot_, "dloss", loss_share_.bytes().data());
   training.bind(slot_, "hyper", reinterpret_cast<std::byte*>(&hyper_));
 }
 
 void StepLoop::draw_batch() {
-  Rng rng{kSeed, static_cast<std::uint64_t>(steps_)};
+  Rng rng{kSeed, static_cast<std::uint64_t>(steps_), static_cast<std::uint64_t>(share_.index)};
   for (std::int64_t row = 0; row < setup_.batch; ++row) {
     const std::uint64_t chosen = rng.below(static_cast<std::uint64_t>(setup_.preloaded));
     for (const Column& column : columns_) {

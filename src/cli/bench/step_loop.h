@@ -36,12 +36,15 @@ double training_flops(const Graph& forward);
 // Whole training steps on random data: draw a batch, forward, backward, update. Used by one thread.
 class StepLoop {
  public:
-  explicit StepLoop(const StepSetup& setup);
+  // With a communicator, one rank's part of the steps that all ranks of its mesh take together, each with the
+  // setup's batch.
+  explicit StepLoop(const StepSetup& setup, Communicator* communicator = nullptr);
 
   void step(const Executable::Observer* observer = nullptr);
   double run(int steps);  // Returns the seconds that they took.
 
-  double flops() const { return flops_; }
+  double flops() const { return flops_; }  // Of this rank's step.
+  std::span<const std::byte> parameters() const { return memory_->parameters.bytes(); }
   const Graph& graph() { return program_->training().graph(); }
 
  private:
@@ -56,6 +59,7 @@ class StepLoop {
   void draw_batch();
 
   StepSetup setup_;
+  AxisShare share_;  // Of the batch of all ranks.
   OptimizerSpec optimizer_;
   double flops_ = 0;
   std::unique_ptr<Program> program_;

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "cli/bench/step_rounds.h"
+#include "cli/bench/step_rows.h"
 
 namespace hocket {
 
@@ -11,7 +11,8 @@ namespace hocket {
 std::string rows_as_json(std::span<const StepRow> rows);
 
 // The rows for people: a line each, in the order given, with how much faster we are; after each model the
-// best number of threads of each side. Every peer's row needs one of ours beside it.
+// best number of threads of each side and how well workers scale; at last the goals. Every peer's row needs
+// one of ours beside it.
 std::string rows_as_table(std::span<const StepRow> rows);
 
 }  // namespace hocket

@@ -1,0 +1,89 @@
+#include "cli/bench/step_peer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/bench/bench_job.h"
+#include "tensor/kernels/threads.h"
+
+namespace hocket {
+namespace {
+
+constexpr int kTimeoutSeconds = 300;
+
+// Pins after the transport has been opened: a rank that may use one core alone would believe that all ranks
+// share it.
+void serve_as_worker(World& world, const StepSetup& setup, int threads) {
+  const int workers = world.job().size();
+  MeshGroups groups(world.open(), Mesh({{"dp", workers}}));
+  pin_to(processors_of(groups.rank(), workers, threads));
+  kernel::set_num_threads(threads);
+  Communicator communicator(groups, false);
+  StepLoop loop(setup, &communicator);
+  serve_steps([&](int steps) { return loop.run(steps); });
+}
+
+}  // namespace
+
+double StepPeer::run(int count) {
+  for (const auto& worker : workers) worker->send(std::to_string(count));
+  double slowest = 0;
+  for (const auto& worker : workers) {
+    const std::optional<std::string> answer = worker->receive(kTimeoutSeconds);
+    if (!answer) throw Error("bench step: a measured process of {} has ended", name);
+    slowest = std::max(slowest, std::stod(*answer));
+  }
+  return slowest;
+}
+
+void StepPeer::calibrate(double round_seconds) {
+  run(2);
+  const double step_seconds = std::max(run(2) / 2, 1e-9);
+  steps = static_cast<int>(std::clamp(std::round(round_seconds / step_seconds), 1.0, 1e6));
+}
+
+void StepPeer::end() {
+  if (coordinator == nullptr) return;  // Workers that nobody would miss end with their processes.
+  for (const auto& worker : workers) worker->send("end");
+  for (const auto& worker : workers) worker->receive(kTimeoutSeconds);
+}
+
+std::vector<int> processors_of(int worker, int workers, int threads) {
+  const std::vector<int> all = usable_processors();
+  const auto wanted = static_cast<std::size_t>(workers) * static_cast<std::size_t>(threads);
+  if (wanted > all.size()) {
+    throw ConfigError("bench step: {} workers with {} threads, but this process may use {} processors",
+                      workers, threads, all.size());
+  }
+  const auto first = all.end() - static_cast<std::ptrdiff_t>(wanted) + worker * threads;
+  return {first, first + threads};
+}
+
+StepPeer start_hocket(const StepSetup& setup, int threads) {
+  StepPeer peer;
+  peer.name = "hocket";
+  peer.workers.push_back(std::make_unique<PeerProcess>(processors_of(0, 1, threads), [&] {
+    kernel::set_num_threads(threads);
+    StepLoop loop(setup);
+    serve_steps([&](int steps) { return loop.run(steps); });
+  }));
+  return peer;
+}
+
+StepPeer start_hocket_workers(const StepSetup& setup, int workers, int threads, TransportKind transport) {
+  WorldOptions options;
+  options.transport = transport;
+  BenchJob job =
+      start_bench_job(workers, options, [&](World& world) { serve_as_worker(world, setup, threads); });
+  StepPeer peer;
+  peer.name = "hocket";
+  peer.settings = fmt::format(R"({{"transport": "{}"}})", name_of(transport));
+  peer.coordinator = std::move(job.coordinator);
+  peer.workers = std::move(job.ranks);
+  return peer;
+}
+
+}  // namespace hocket
