@@ -21,7 +21,7 @@ std::optional<std::string> local_address_of(const std::string& host) {
   return std::nullopt;
 }
 
-std::unique_ptr<CoordinatorServer> serve(const Environment& environment, const PlaceOptions& options,
+std::unique_ptr<CoordinatorServer> serve(const Environment& environment, const VenueOptions& options,
                                          const Endpoint& endpoint, const JobKey& key) {
   const ListenerOptions listening{.rank = -1, .plaintext = options.plaintext};
   Listener listener(listen_at(endpoint), key, listening, options.log);
@@ -72,7 +72,7 @@ std::string address_for(const std::vector<std::vector<std::byte>>& ids,
   return "127.0.0.1";
 }
 
-Venue venue_by_exchange(const Environment& environment, const PlaceOptions& options) {
+Venue venue_by_exchange(const Environment& environment, const VenueOptions& options) {
   const auto ids = options.exchange(bytes_of(this_host_id()));
   const auto names = options.exchange(bytes_of(this_host_name()));
   Venue venue;
@@ -96,7 +96,7 @@ Venue venue_by_exchange(const Environment& environment, const PlaceOptions& opti
   return venue;
 }
 
-Venue venue_at_address(const Environment& environment, const PlaceOptions& options) {
+Venue venue_at_address(const Environment& environment, const VenueOptions& options) {
   const std::optional<std::string> mine = local_address_of(environment.coordinator_host);
   Venue venue;
   venue.coordinator_rank = 0;
@@ -126,7 +126,7 @@ Venue venue_at_address(const Environment& environment, const PlaceOptions& optio
 }
 
 // No address is known, so that all ranks have to be on this host.
-Venue venue_by_file(const Environment& environment, const PlaceOptions& options) {
+Venue venue_by_file(const Environment& environment, const VenueOptions& options) {
   Venue venue;
   venue.coordinator_rank = 0;
   if (environment.rank == 0) {
@@ -143,7 +143,7 @@ Venue venue_by_file(const Environment& environment, const PlaceOptions& options)
 
 }  // namespace
 
-Venue find_venue(const Environment& environment, const PlaceOptions& options) {
+Venue find_venue(const Environment& environment, const VenueOptions& options) {
   if (environment.source == Source::hocket_launch) return venue_of_launcher(environment);
   if (options.exchange) return venue_by_exchange(environment, options);
   if (!environment.coordinator_host.empty()) return venue_at_address(environment, options);

@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-struct PlaceOptions {
+struct VenueOptions {
   Seconds timeout{60.0};
   HeartbeatTiming heartbeat{};
   bool plaintext = false;
@@ -31,6 +31,6 @@ struct Venue {
 };
 
 // Throws ConfigError when key or address are not to be had.
-Venue find_venue(const Environment& environment, const PlaceOptions& options);
+Venue find_venue(const Environment& environment, const VenueOptions& options);
 
 }  // namespace hocket
