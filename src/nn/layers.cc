@@ -11,6 +11,7 @@ Attributes weight_init(Cut cut, Attributes init) {
   return cut == Cut::none ? init : cut_along(cut == Cut::outputs ? 0 : 1, std::move(init));
 }
 
+// Of a parameter with one element an output.
 Attributes bias_init(Cut cut, Attributes init) {
   return cut == Cut::outputs ? cut_along(0, std::move(init)) : init;
 }
@@ -35,14 +36,14 @@ Value conv(Builder& b, Value x, std::int64_t out, const ConvOptions& o) {
   return b.add("conv2d", {x, weight, b.parameter("bias", {out}, bias_init(o.cut, zeros()))}, attributes);
 }
 
-Value batch_norm(Builder& b, Value x, double momentum) {
+Value batch_norm(Builder& b, Value x, Cut cut) {
   const std::int64_t channels = x.dim(1);
   const Value stats = b.add("bn_stats", {x, b.sample_weight()}, {}, "stats");
   const Value mean = b.buffer("running_mean", {channels}, zeros());
   const Value variance = b.buffer("running_variance", {channels}, ones());
-  b.apply("bn_running", {stats, mean, variance}, {{"momentum", momentum}}, "running");
-  const Value gamma = b.parameter("weight", {channels}, ones());
-  return b.add("bn_apply", {x, stats, gamma, b.parameter("bias", {channels}, zeros())});
+  b.apply("bn_running", {stats, mean, variance}, {{"momentum", 0.1}}, "running");
+  const Value gamma = b.parameter("weight", {channels}, bias_init(cut, ones()));
+  return b.add("bn_apply", {x, stats, gamma, b.parameter("bias", {channels}, bias_init(cut, zeros()))});
 }
 
 Value layer_norm(Builder& b, Value x) {

@@ -30,7 +30,8 @@ Value linear(Builder& b, Value x, std::int64_t out, const LinearOptions& options
 // x: (N, C, H, W)   W: (out, C/groups, k, k)   b: (out)
 Value conv(Builder& b, Value x, std::int64_t out, const ConvOptions& options = {});
 // Over all but the channels of (N, C, H, W), with running statistics for evaluation.
-Value batch_norm(Builder& b, Value x, double momentum = 0.1);
+// Cut by outputs it takes channels that the layer before has cut so.
+Value batch_norm(Builder& b, Value x, Cut cut = Cut::none);
 // Over the last dimension.
 Value layer_norm(Builder& b, Value x);
 // ids: (…) → (…, width)

@@ -118,7 +118,9 @@ TEST(BuildModel, SaysWhatATensorParallelAxisCuts) {
       "blocks.0.mlp.up.weight:0 blocks.0.mlp.up.bias:0 blocks.0.mlp.down.weight:1";
   EXPECT_EQ(cuts("gpt,layers=1", text(16)), "tok.weight:0 " + block + " head.weight:0");
   EXPECT_EQ(cuts("gpt,layers=1,tied=1", text(16)), "tok.weight:0 " + block);
-  EXPECT_EQ(cuts("resnet20", images(3, 32)), "");
+  EXPECT_TRUE(cuts("resnet20", images(3, 32))
+                  .starts_with("stage1.0.conv1.weight:0 stage1.0.bn1.weight:0 stage1.0.bn1.bias:0 "
+                               "stage1.0.conv2.weight:1 stage1.1.conv1.weight:0"));
 }
 
 TEST(BuildModel, SaysWhatDoesNotFit) {

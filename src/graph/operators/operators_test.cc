@@ -473,6 +473,20 @@ TEST(Operators, SayWhatDoesNotFit) {
   }
 }
 
+TEST(Operators, CutTwiceHaveAPartOfMore) {
+  const PlacementRule by_rows{{Replicated{}, Replicated{}}, {Sharded{0}}};
+  Node node = node_of({"embedding_grad", "", "rows=24", ""});
+  node.op->localize(node, by_rows, {1, 2});
+  node.op->localize(node, by_rows, {2, 3});
+  EXPECT_EQ(to_string(node.attributes), "part=5 rows=4");
+
+  Node dropout = node_of({"dropout", "", "rate=0.5", ""});
+  const PlacementRule by_columns{{Sharded{1}, Replicated{}}, {Sharded{1}}};
+  dropout.op->localize(dropout, by_columns, {1, 2});
+  dropout.op->localize(dropout, by_columns, {0, 2});
+  EXPECT_EQ(to_string(dropout.attributes), "dim=1 part=2 parts=4 rate=0.5");
+}
+
 TEST(Operators, GiveSparseTablesRowsAsGradients) {
   Graph graph;
   const Value table =

@@ -1,5 +1,6 @@
 // He, Zhang, Ren and Sun 2015. CIFAR depths are 6n+2 with shortcuts that need no parameters (every second
-// pixel, new channels zero); ImageNet depths use projections where the shape changes.
+// pixel, new channels zero); ImageNet depths use projections where the shape changes. Of each block the first
+// convolution is cut by outputs and the second by inputs, so that ranks meet once.
 #include <algorithm>
 #include <array>
 
@@ -12,14 +13,14 @@ namespace hocket {
 namespace {
 
 Value conv_norm(Builder& b, std::string_view conv_name, std::string_view norm_name, Value x, std::int64_t out,
-                std::int64_t kernel, std::int64_t stride) {
+                std::int64_t kernel, std::int64_t stride, Cut cut = Cut::none) {
   Value y;
   {
     const auto scope = b.scope(conv_name);
-    y = conv(b, x, out, {kernel, stride, kernel / 2, 1, false});
+    y = conv(b, x, out, {kernel, stride, kernel / 2, 1, false, cut});
   }
   const auto scope = b.scope(norm_name);
-  return batch_norm(b, y);
+  return batch_norm(b, y, cut);
 }
 
 Value padded_shortcut(Builder& b, Value x, std::int64_t out, std::int64_t stride) {
@@ -39,9 +40,9 @@ Value padded_shortcut(Builder& b, Value x, std::int64_t out, std::int64_t stride
 }
 
 Value basic_block(Builder& b, Value x, std::int64_t out, std::int64_t stride, bool project) {
-  Value y = conv_norm(b, "conv1", "bn1", x, out, 3, stride);
+  Value y = conv_norm(b, "conv1", "bn1", x, out, 3, stride, Cut::outputs);
   y = b.add("relu", {y}, {}, "relu1");
-  y = conv_norm(b, "conv2", "bn2", y, out, 3, 1);
+  y = conv_norm(b, "conv2", "bn2", y, out, 3, 1, Cut::inputs);
   const bool same = stride == 1 && x.dim(1) == out;
   Value shortcut = x;
   if (!same)
@@ -52,8 +53,8 @@ Value basic_block(Builder& b, Value x, std::int64_t out, std::int64_t stride, bo
 
 Value bottleneck(Builder& b, Value x, std::int64_t width, std::int64_t stride) {
   const std::int64_t out = 4 * width;
-  Value y = b.add("relu", {conv_norm(b, "conv1", "bn1", x, width, 1, 1)}, {}, "relu1");
-  y = b.add("relu", {conv_norm(b, "conv2", "bn2", y, width, 3, stride)}, {}, "relu2");
+  Value y = b.add("relu", {conv_norm(b, "conv1", "bn1", x, width, 1, 1, Cut::outputs)}, {}, "relu1");
+  y = b.add("relu", {conv_norm(b, "conv2", "bn2", y, width, 3, stride, Cut::inputs)}, {}, "relu2");
   y = conv_norm(b, "conv3", "bn3", y, out, 1, 1);
   const bool same = stride == 1 && x.dim(1) == out;
   const Value shortcut = same ? x : conv_norm(b, "down.conv", "down.bn", x, out, 1, stride);
