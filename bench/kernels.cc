@@ -74,7 +74,7 @@ void add_conv(std::vector<Case>& cases, const std::string& name, ConvSpec s) {
 
 void add_batch_norm(std::vector<Case>& cases, const std::string& name, BatchNormSpec s) {
   s.layout = Layout::channels_last;
-  const std::size_t x = f32(s.n * s.c * s.spatial), c = f32(s.c), stats = f32(4 * s.c + 2), weight = f32(s.n);
+  const std::size_t x = f32(s.n * s.c * s.spatial), c = f32(s.c), stats = f32(6 * s.c), weight = f32(s.n);
   BatchNormSpec relu = s;
   relu.activation = Activation::relu;
   cases.push_back({name + " stats", [s] { return make_bn_stats(s); }, {x, weight}, {stats}});
