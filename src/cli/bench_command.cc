@@ -1,3 +1,5 @@
+#include <iostream>
+
 #include "base/error.h"
 #include "cli/bench/bench_collectives.h"
 #include "cli/bench/bench_transport.h"
@@ -37,11 +39,30 @@ StepBenchOptions step_setting(const Arguments& arguments) {
   return options;
 }
 
+constexpr int kProfiledSteps = 20;
+constexpr int kProfileSeconds = 300;  // At most.
+
+// Of one worker, or of rank 0 of several.
+std::string profile_of(const StepSetup& setup, const StepBenchOptions& options) {
+  const int threads = options.threads.front();
+  if (options.workers == 1) {
+    kernel::set_num_threads(threads);
+    StepLoop loop(setup);
+    return profile_text(loop, setup, kProfiledSteps);
+  }
+  const auto profile = [&](Rank rank, StepLoop& loop) {
+    const std::string text = profile_text(loop, setup, kProfiledSteps);
+    if (rank == 0) std::cout << text;
+  };
+  const BenchJob job = start_step_job(setup, options.workers, threads, options.transport, profile);
+  std::string text;
+  while (const auto line = job.ranks.front()->receive(kProfileSeconds)) text += *line + '\n';
+  return text;
+}
+
 int run_profile(const StepBenchOptions& options, std::span<const StepSetup> setups) {
-  constexpr int kSteps = 20;
-  kernel::set_num_threads(options.threads.front());
   for (const std::string& model : options.models) {
-    write_output(profile_text(find_step_setup(setups, model), kSteps) + '\n');
+    write_output(profile_of(find_step_setup(setups, model), options) + '\n');
   }
   return kDone;
 }

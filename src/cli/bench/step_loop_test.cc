@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "net/run_ranks.h"
 
 namespace hocket {
 namespace {
@@ -38,6 +39,27 @@ TEST(StepLoop, TrainsOnItsOwnData) {
   setup.preloaded = setup.batch;
   StepLoop loop(setup);
   EXPECT_GT(loop.run(3), 0);
+}
+
+TEST(StepLoop, RanksWithDataOfTheirOwnKeepEqualParameters) {
+  const std::vector<StepSetup> setups = step_setups();
+  StepSetup setup = find_step_setup(setups, "mlp");
+  setup.batch = 8;
+  setup.preloaded = 16;
+  std::vector<std::vector<std::byte>> before(2);
+  std::vector<std::vector<std::byte>> after(2);
+  const std::vector<std::string> errors = run_ranks(2, [&](std::unique_ptr<Transport> transport) {
+    MeshGroups groups(std::move(transport), Mesh({{"dp", 2}}));
+    Communicator communicator(groups, false);
+    StepLoop loop(setup, &communicator);
+    const auto rank = static_cast<std::size_t>(groups.rank());
+    before[rank].assign(loop.parameters().begin(), loop.parameters().end());
+    loop.run(3);
+    after[rank].assign(loop.parameters().begin(), loop.parameters().end());
+  });
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+  EXPECT_TRUE(after[0] == after[1]);
+  EXPECT_FALSE(after[0] == before[0]);
 }
 
 }  // namespace

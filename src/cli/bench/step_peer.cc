@@ -6,25 +6,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "cli/bench/bench_job.h"
 #include "tensor/kernels/threads.h"
 
 namespace hocket {
 namespace {
 
 constexpr int kTimeoutSeconds = 300;
-
-// Pins after the transport has been opened: a rank that may use one core alone would believe that all ranks
-// share it.
-void serve_as_worker(World& world, const StepSetup& setup, int threads) {
-  const int workers = world.job().size();
-  MeshGroups groups(world.open(), Mesh({{"dp", workers}}));
-  pin_to(processors_of(groups.rank(), workers, threads));
-  kernel::set_num_threads(threads);
-  Communicator communicator(groups, false);
-  StepLoop loop(setup, &communicator);
-  serve_steps([&](int steps) { return loop.run(steps); });
-}
 
 }  // namespace
 
@@ -62,6 +49,22 @@ std::vector<int> processors_of(int worker, int workers, int threads) {
   return {first, first + threads};
 }
 
+// A rank is pinned once its transport is open: one that may use one core alone would believe that all ranks
+// share it.
+BenchJob start_step_job(const StepSetup& setup, int workers, int threads, TransportKind transport,
+                        const std::function<void(Rank rank, StepLoop& loop)>& body) {
+  WorldOptions options;
+  options.transport = transport;
+  return start_bench_job(workers, options, [&](World& world) {
+    MeshGroups groups(world.open(), Mesh({{"dp", workers}}));
+    pin_to(processors_of(groups.rank(), workers, threads));
+    kernel::set_num_threads(threads);
+    Communicator communicator(groups, false);
+    StepLoop loop(setup, &communicator);
+    body(groups.rank(), loop);
+  });
+}
+
 StepPeer start_hocket(const StepSetup& setup, int threads) {
   StepPeer peer;
   peer.name = "hocket";
@@ -74,10 +77,9 @@ StepPeer start_hocket(const StepSetup& setup, int threads) {
 }
 
 StepPeer start_hocket_workers(const StepSetup& setup, int workers, int threads, TransportKind transport) {
-  WorldOptions options;
-  options.transport = transport;
-  BenchJob job =
-      start_bench_job(workers, options, [&](World& world) { serve_as_worker(world, setup, threads); });
+  BenchJob job = start_step_job(setup, workers, threads, transport, [](Rank, StepLoop& loop) {
+    serve_steps([&](int steps) { return loop.run(steps); });
+  });
   StepPeer peer;
   peer.name = "hocket";
   peer.settings = fmt::format(R"({{"transport": "{}"}})", name_of(transport));

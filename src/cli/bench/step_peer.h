@@ -1,12 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cli/bench/peer_process.h"
+#include "cli/bench/bench_job.h"
 #include "cli/bench/step_loop.h"
-#include "net/world.h"
 
 namespace hocket {
 
@@ -31,6 +31,10 @@ struct StepPeer {
 // The processors of one of several workers: the last ones, as the first has the machine's interrupts to
 // serve. Throws ConfigError when there are fewer.
 std::vector<int> processors_of(int worker, int workers, int threads);
+
+// The ranks of a job that run steps together, each pinned to processors of its own.
+BenchJob start_step_job(const StepSetup& setup, int workers, int threads, TransportKind transport,
+                        const std::function<void(Rank rank, StepLoop& loop)>& body);
 
 // The process that runs a step alone, and the ranks of a job that run it together.
 StepPeer start_hocket(const StepSetup& setup, int threads);

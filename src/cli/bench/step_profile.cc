@@ -102,8 +102,7 @@ std::string sums_by_operator(const std::vector<NodeCost>& costs, double total) {
 
 }  // namespace
 
-std::string profile_text(const StepSetup& setup, int steps) {
-  StepLoop loop(setup);
+std::string profile_text(StepLoop& loop, const StepSetup& setup, int steps) {
   std::vector<NodeCost> costs = measure(loop, steps);
   double total = 0;
   for (const NodeCost& cost : costs) total += cost.seconds;

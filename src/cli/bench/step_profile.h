@@ -8,6 +8,6 @@ namespace hocket {
 
 // Where the time of a step goes: a line per node, the slowest first, then the sums by operator. Each figure
 // is the least of `steps` steps: what the node takes when nothing else disturbs the machine.
-std::string profile_text(const StepSetup& setup, int steps);
+std::string profile_text(StepLoop& loop, const StepSetup& setup, int steps);
 
 }  // namespace hocket
