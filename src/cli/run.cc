@@ -32,12 +32,13 @@ Summary planned_summary(const TrainOptions& options, const Team& team) {
 // time.
 RankSeconds seconds_of(const TrainResult& result) {
   RankSeconds seconds = result.seconds;
-  seconds.cpu_seconds = seconds.compute_seconds = seconds.comm_seconds = seconds.wait_seconds = 0;
+  seconds = {.wall_seconds = seconds.wall_seconds, .train_seconds = seconds.train_seconds};
   const auto ranks = static_cast<double>(result.ranks.size());
   for (const RankSeconds& rank : result.ranks) {
     seconds.cpu_seconds += rank.cpu_seconds;
     seconds.compute_seconds += rank.compute_seconds / ranks;
     seconds.comm_seconds += rank.comm_seconds / ranks;
+    seconds.exposed_comm_seconds += rank.exposed_comm_seconds / ranks;
     seconds.wait_seconds += rank.wait_seconds / ranks;
   }
   return seconds;
@@ -55,7 +56,9 @@ Summary summarize(const TrainOptions& options, const Team& team, const TrainResu
   summary.ranks = result.ranks;
   if (summary.seconds.train_seconds > 0) {
     summary.samples_per_second = static_cast<double>(result.samples) / summary.seconds.train_seconds;
-    summary.exposed_comm_fraction = summary.seconds.comm_seconds / summary.seconds.train_seconds;
+  }
+  if (summary.seconds.comm_seconds > 0) {
+    summary.exposed_comm_fraction = summary.seconds.exposed_comm_seconds / summary.seconds.comm_seconds;
   }
   summary.algorithm = result.algorithm;
   summary.bytes_sent = result.bytes_sent;

@@ -45,9 +45,14 @@ void Communicator::wait(Ticket ticket) {
   exposed_ns_ += ns(Clock::now() - start);
 }
 
+Group* Communicator::gradients() {
+  if (background_) return background_group_.get();
+  return groups_.mesh().size_of("dp") == 1 ? nullptr : &groups_.along("dp");
+}
+
 std::span<std::byte> Communicator::allocate_gradients(std::size_t bytes) {
-  if (groups_.mesh().size_of("dp") == 1) return groups_.world().allocate(bytes);
-  return (background_ ? *background_group_ : groups_.along("dp")).allocate(bytes);
+  Group* group = gradients();
+  return (group == nullptr ? groups_.world() : *group).allocate(bytes);
 }
 
 }  // namespace hocket

@@ -24,6 +24,8 @@ class Communicator {
   Communicator(MeshGroups& groups, bool overlap);
 
   MeshGroups& groups() { return groups_; }
+  bool overlaps() const { return background_ != nullptr; }
+  Group* gradients();  // What sums gradients along dp; null where there is no such axis.
   void run(std::string_view axis, const Operation& operation);
   // The operation's buffers belong to it until wait() has returned.
   Ticket start(std::string_view axis, const Operation& operation);

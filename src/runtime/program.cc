@@ -38,6 +38,12 @@ PlacedGraph serial_step(const Graph& forward, const ProgramOptions& options) {
   step.gradients = differentiate(*step.graph, step.graph->output("loss"));
   if (options.micro_batches > 1) accumulate_gradients(*step.graph, step.gradients);
   add_updates(*step.graph, step.gradients, options.optimizer, options.gradient_norm);
+  if (options.place.mesh.size_of("tp") > 1) {
+    // Scores stay in parts: nobody looks at them in training.
+    std::erase_if(step.graph->outputs(),
+                  [](const auto& output) { return output.first == "scores" || output.first == "correct"; });
+    split_losses(*step.graph);
+  }
   remove_dead_nodes(*step.graph);
   return step;
 }
@@ -123,6 +129,7 @@ void locate(std::vector<Piece>& pieces, const ArenaLayout& layout, std::span<con
     }
     std::int64_t first = begin, end = begin + piece.count;
     if (owner) {
+      piece.is_slice = true;
       first = std::clamp(first, owner->index * home->slice, (owner->index + 1) * home->slice);
       end = std::clamp(end, first, (owner->index + 1) * home->slice);
       piece.count = end - first;

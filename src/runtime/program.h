@@ -29,6 +29,7 @@ struct Piece {
   std::int64_t first = 0;  // Elements [first, first + count) of the shard, row by row.
   std::int64_t count = 0;
   std::size_t offset = 0;  // Bytes.
+  bool is_slice = false;   // The ranks along dp have the others.
 
   const std::string& name() const { return source.name; }
   bool is_whole() const { return shard.is_whole() && count == shard.shape.count(); }

@@ -83,7 +83,8 @@ Evaluation evaluate_checkpoint(const EvalOptions& options,
   if (set == nullptr)
     throw ConfigError("data {} has no test part; name one with --test-data", options.train.data);
   const TrainOptions train = with_defaults(options.train, data.train->info());
-  Session session(train, data.train->info());
+  Team alone;
+  Session session(train, data.train->info(), alone);
   session.restore(find_checkpoint(options.checkpoint, warn), false);
 
   std::ofstream predictions;

@@ -23,16 +23,17 @@ void add_up_ranks(Team& team, TrainResult& result) {
                             own.cpu_seconds,
                             own.compute_seconds,
                             own.comm_seconds,
+                            own.exposed_comm_seconds,
                             own.wait_seconds,
                             static_cast<double>(traffic.bytes_sent),
                             static_cast<double>(traffic.messages_sent),
                             static_cast<double>(peak_rss_bytes())};
   const std::vector<double> all = team.gather(figures);
   for (auto at = all.begin(); at != all.end(); at += std::size(figures)) {
-    result.ranks.push_back({at[0], at[1], at[2], at[3], at[4], at[5]});
-    result.bytes_sent += static_cast<std::uint64_t>(at[6]);
-    result.messages_sent += static_cast<std::uint64_t>(at[7]);
-    result.peak_rss_bytes += static_cast<std::int64_t>(at[8]);
+    result.ranks.push_back({at[0], at[1], at[2], at[3], at[4], at[5], at[6]});
+    result.bytes_sent += static_cast<std::uint64_t>(at[7]);
+    result.messages_sent += static_cast<std::uint64_t>(at[8]);
+    result.peak_rss_bytes += static_cast<std::int64_t>(at[9]);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "data/open.h"
 #include "data/split.h"
 #include "graph/text.h"
+#include "tensor/box.h"
 #include "tensor/kernels/threads.h"
 #include "train/hash.h"
 
@@ -39,6 +40,43 @@ double decay_of(const TrainOptions& options, std::int64_t samples) {
     if (c > 0) return 1 / (c * static_cast<double>(samples));
   }
   return options.optimizer.weight_decay;
+}
+
+constexpr std::size_t kBackgroundBucket = std::size_t{1} << 20;
+
+// What a checkpoint holds, and what the names start with.
+const std::pair<std::string, Role> kTensorKinds[] = {
+    {"param/", Role::parameter}, {"buffer/", Role::buffer}, {"optimizer/", Role::state}};
+
+std::vector<Declaration> declarations_in(std::string_view text) {
+  std::vector<Declaration> declarations;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    declarations.push_back(Declaration::parse(item));
+  }
+  return declarations;
+}
+
+ProgramOptions program_options(const TrainOptions& options, Team& team) {
+  ProgramOptions program;
+  program.optimizer = options.optimizer;
+  program.kernels = options.dtype == "f64" ? KernelSet::reference : KernelSet::fast;
+  program.bf16 = options.dtype == "bf16";
+  program.micro_batches = options.micro_batches;
+  program.zero = options.zero;
+  program.communicator = team.communicator();
+  program.place.mesh = team.mesh();
+  program.place.rank = team.rank();
+  program.place.declarations = declarations_in(options.place);
+  program.place.sync_batch_norm = options.sync_batch_norm;
+  program.place.factors = options.factors;
+  if (options.bucket > 0) {
+    program.bucket_bytes = static_cast<std::size_t>(options.bucket);
+  } else if (!team.is_alone() && team.communicator()->overlaps()) {
+    program.bucket_bytes = kBackgroundBucket;
+  }
+  return program;
 }
 
 }  // namespace
@@ -94,79 +132,101 @@ SessionData open_session_data(const TrainOptions& options) {
   return data;
 }
 
-Session::Session(const TrainOptions& options, const DataInfo& info, int replicas)
-    : micro_batch_(divided_up(divided_up(options.batch, replicas), options.micro_batches)) {
-  model_ =
-      build_model(parse_model(options.model), sample_spec(info), micro_batch_, real_dtype(options.dtype));
+Session::Session(const TrainOptions& options, const DataInfo& info, Team& team)
+    : team_(team),
+      micro_batch_(divided_up(divided_up(options.batch, team.share("dp").count), options.micro_batches)) {
+  const std::int64_t rows = micro_batch_ * team.share("dp").count;
+  model_ = build_model(parse_model(options.model), sample_spec(info), rows, real_dtype(options.dtype));
   for (const ValueId id : model_->values_of(Role::input)) {
     const ValueInfo& input = model_->value(id);
     if (input.name == "weight" || input.name == "key") continue;
     const Field& field = info.fields[field_index(info, input.name)];
-    if (Type{field.dtype, batch_shape(field, micro_batch_)} == input.type) continue;
+    if (Type{field.dtype, batch_shape(field, rows)} == input.type) continue;
     throw ConfigError("model {} reads {} as {}; the data has {}", options.model, input.name,
-                      to_string(input.type), to_string(Type{field.dtype, batch_shape(field, micro_batch_)}));
+                      to_string(input.type), to_string(Type{field.dtype, batch_shape(field, rows)}));
   }
-  ProgramOptions program;
-  program.optimizer = options.optimizer;
-  program.kernels = options.dtype == "f64" ? KernelSet::reference : KernelSet::fast;
-  program.bf16 = options.dtype == "bf16";
-  program.micro_batches = options.micro_batches;
-  program_ = std::make_unique<Program>(*model_, program);
-  memory_ = std::make_unique<StepMemory>(program_->layouts());
+  program_ = std::make_unique<Program>(*model_, program_options(options, team));
+  memory_ = std::make_unique<StepMemory>(program_->layouts(), team.communicator());
   memory_->initialize(*program_, options.seed);
 }
 
 std::int64_t Session::parameter_count() const { return size_of_model(*model_).parameters; }
 
-std::vector<NamedTensor> Session::tensors_of(const std::string& prefix, const Arena& arena,
-                                             const ArenaLayout& layout) const {
+const Arena& Session::arena_of(Role role) const {
+  if (role == Role::parameter) return memory_->parameters;
+  return role == Role::buffer ? memory_->buffers : memory_->state;
+}
+
+bool Session::is_owner(const Piece& piece) const {
+  const std::vector<Mesh::Axis>& axes = team_.mesh().axes();
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    const bool is_cut = std::holds_alternative<Sharded>(piece.shard.placements[axis]) ||
+                        (piece.is_slice && axes[axis].name == "dp");
+    if (!is_cut && team_.share(axes[axis].name).index != 0) return false;
+  }
+  return true;
+}
+
+// Every byte comes from one rank, and is 0 on the others: their sum is the tensor to the bit.
+Tensor Session::whole(const Piece& piece, const Arena& arena) const {
+  const Tensor own = view_of(arena, piece);
+  const bool is_cut = piece.is_slice || !piece.shard.is_whole();
+  if (!is_cut) return own;
+  Tensor whole(piece.shard.global.dtype, piece.shard.global.shape);
+  std::fill(whole.bytes().begin(), whole.bytes().end(), std::byte{0});
+  if (is_owner(piece)) {
+    Tensor part(whole.dtype(), piece.shard.shape);
+    std::fill(part.bytes().begin(), part.bytes().end(), std::byte{0});
+    const auto first =
+        static_cast<std::ptrdiff_t>(piece.first) * static_cast<std::ptrdiff_t>(size_of(whole.dtype()));
+    std::copy(own.bytes().begin(), own.bytes().end(), part.bytes().begin() + first);
+    copy_to_box(part, whole, piece.shard.begin);
+  }
+  team_.sum_bytes(whole.bytes());
+  return whole;
+}
+
+std::vector<NamedTensor> Session::tensors_of(const std::string& prefix, Role role) const {
   std::vector<NamedTensor> tensors;
-  for (const ArenaLayout::Entry& entry : layout.entries())
-    tensors.emplace_back(prefix + entry.name, view_of(arena, entry));
+  for (const Piece& piece : program_->pieces(role)) {
+    tensors.emplace_back(prefix + piece.name(), whole(piece, arena_of(role)));
+  }
   return tensors;
 }
 
 Checkpoint Session::checkpoint() const {
   Checkpoint checkpoint;
-  const StepLayouts& layouts = program_->layouts();
-  const auto append = [&](std::vector<NamedTensor> more) {
+  for (const auto& [prefix, role] : kTensorKinds) {
+    const std::vector<NamedTensor> more = tensors_of(prefix, role);
     checkpoint.tensors.insert(checkpoint.tensors.end(), more.begin(), more.end());
-  };
-  append(tensors_of("param/", memory_->parameters, layouts.parameters));
-  append(tensors_of("buffer/", memory_->buffers, layouts.buffers));
-  append(tensors_of("optimizer/", memory_->state, layouts.state));
+  }
   const std::string text = print_text(*model_);
   checkpoint.model = hash_bytes(std::as_bytes(std::span(text)));
   return checkpoint;
 }
 
 void Session::restore(const Checkpoint& checkpoint, bool with_optimizer) {
-  const StepLayouts& layouts = program_->layouts();
   std::vector<ParameterSpec> expected;
-  for (const ArenaLayout::Entry& entry : layouts.parameters.entries()) {
-    expected.push_back({entry.name, entry.type.dtype, entry.type.shape});
+  for (const Piece& piece : program_->pieces(Role::parameter)) {
+    expected.push_back({piece.name(), piece.shard.global.dtype, piece.shard.global.shape});
   }
   require_same_parameters(checkpoint, expected);
-  const auto copy = [&](const std::string& prefix, const Arena& arena, const ArenaLayout& layout) {
-    for (const auto& [name, target] : tensors_of(prefix, arena, layout)) {
-      const auto at =
-          std::find_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                       [&, wanted = name](const NamedTensor& tensor) { return tensor.first == wanted; });
-      if (at == checkpoint.tensors.end() || at->second.byte_size() != target.byte_size()) {
+  for (const auto& [prefix, role] : kTensorKinds) {
+    if (role == Role::state && !with_optimizer) continue;
+    for (const Piece& piece : program_->pieces(role)) {
+      const std::string name = prefix + piece.name();
+      const auto at = std::find_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                                   [&](const NamedTensor& tensor) { return tensor.first == name; });
+      if (at == checkpoint.tensors.end() || at->second.shape() != piece.shard.global.shape) {
         throw ConfigError("the checkpoint has no {} that fits; it was made with another optimizer or model",
                           name);
       }
-      std::copy(at->second.bytes().begin(), at->second.bytes().end(), target.bytes().begin());
+      copy_piece(at->second, piece, view_of(arena_of(role), piece));
     }
-  };
-  copy("param/", memory_->parameters, layouts.parameters);
-  copy("buffer/", memory_->buffers, layouts.buffers);
-  if (with_optimizer) copy("optimizer/", memory_->state, layouts.state);
+  }
 }
 
-std::string Session::hash() const {
-  return parameter_hash(tensors_of("", memory_->parameters, program_->layouts().parameters));
-}
+std::string Session::hash() const { return parameter_hash(tensors_of("", Role::parameter)); }
 
 void bind_batch(Executable& executable, Slot& slot, const DataInfo& info, const Batch& batch,
                 std::int64_t first) {

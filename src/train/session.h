@@ -10,6 +10,7 @@
 #include "runtime/program.h"
 #include "train/checkpoint.h"
 #include "train/options.h"
+#include "train/team.h"
 
 namespace hocket {
 
@@ -33,9 +34,9 @@ SessionData open_session_data(const TrainOptions& options);
 // thread.
 class Session {
  public:
-  // For one of `replicas` that share each batch. `options` are with_defaults(). Throws ConfigError when the
-  // model does not fit the data.
-  Session(const TrainOptions& options, const DataInfo& info, int replicas = 1);
+  // `options` are with_defaults(). The team must outlive it. Throws ConfigError when the model does not fit
+  // the data, or cannot be cut as the options say.
+  Session(const TrainOptions& options, const DataInfo& info, Team& team);
 
   Program& program() { return *program_; }
   StepMemory& memory() { return *memory_; }
@@ -43,17 +44,21 @@ class Session {
   std::int64_t parameter_count() const;
   std::int64_t micro_batch() const { return micro_batch_; }  // Samples of it in one replica.
 
-  // Tensors are views of this session's memory: a checkpoint to save must be saved before the next step.
+  // Whole tensors, put together from those of all ranks, which call it at the same time. They may be views of
+  // this session's memory: a checkpoint to save must be saved before the next step.
   Checkpoint checkpoint() const;
   // Throws ConfigError when the checkpoint is of another model or optimizer.
   void restore(const Checkpoint& checkpoint, bool with_optimizer);
 
-  std::string hash() const;  // parameter_hash of the weights as they are now.
+  std::string hash() const;  // parameter_hash of the weights as they are now; all ranks call it.
 
  private:
-  std::vector<NamedTensor> tensors_of(const std::string& prefix, const Arena& arena,
-                                      const ArenaLayout& layout) const;
+  const Arena& arena_of(Role role) const;
+  bool is_owner(const Piece& piece) const;  // Of all that have the same elements, this rank speaks for them.
+  Tensor whole(const Piece& piece, const Arena& arena) const;
+  std::vector<NamedTensor> tensors_of(const std::string& prefix, Role role) const;
 
+  Team& team_;
   std::int64_t micro_batch_;
   std::unique_ptr<Graph> model_;
   std::unique_ptr<Program> program_;

@@ -17,6 +17,7 @@ void add_seconds(Json& json, const RankSeconds& seconds) {
   json["cpu_seconds"] = seconds.cpu_seconds;
   json["compute_seconds"] = seconds.compute_seconds;
   json["comm_seconds"] = seconds.comm_seconds;
+  json["exposed_comm_seconds"] = seconds.exposed_comm_seconds;
   json["wait_seconds"] = seconds.wait_seconds;
 }
 

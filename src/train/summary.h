@@ -15,6 +15,7 @@ struct RankSeconds {
   double cpu_seconds = 0;
   double compute_seconds = 0;
   double comm_seconds = 0;
+  double exposed_comm_seconds = 0;  // Of these, while nothing was computed.
   double wait_seconds = 0;
 };
 
@@ -49,7 +50,7 @@ struct Summary {
   std::optional<double> time_to_target;  // Seconds of training.
   std::uint64_t bytes_sent = 0;
   std::uint64_t messages_sent = 0;
-  double exposed_comm_fraction = 0;
+  double exposed_comm_fraction = 0;  // Of the communication, what no computing hid.
   double staleness = 0;
   std::uint64_t peak_rss_bytes = 0;
   std::string parameter_hash;

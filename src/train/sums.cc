@@ -53,7 +53,7 @@ SumPlan plan_sums(const TrainOptions& options, Team& team) {
 }
 
 void adopt(const SumPlan& plan, Team& team, std::size_t bytes) {
-  Group* replicas = team.along("dp");
+  Group* replicas = team.is_alone() ? nullptr : team.communicator()->gradients();
   if (replicas == nullptr) return;
   if (plan.algorithm) {
     replicas->set_chooser([algorithm = plan.algorithm](Collective collective, std::size_t) {

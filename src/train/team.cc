@@ -16,10 +16,14 @@ GroupOptions options_for(const World& world) {
 
 Team::Team(std::unique_ptr<World> world, const Mesh& mesh) : mesh_(mesh), world_(std::move(world)) {
   groups_ = std::make_unique<MeshGroups>(world_->open(), mesh_, options_for(*world_));
+  // Ranks that share memory reduce faster than they could wait for a thread.
+  communicator_ = std::make_unique<Communicator>(*groups_, world_->transport_kind() == TransportKind::tcp);
 }
 
-Team::Team(std::unique_ptr<Transport> transport, const Mesh& mesh)
-    : mesh_(mesh), groups_(std::make_unique<MeshGroups>(std::move(transport), mesh)) {}
+Team::Team(std::unique_ptr<Transport> transport, const Mesh& mesh, bool overlap)
+    : mesh_(mesh),
+      groups_(std::make_unique<MeshGroups>(std::move(transport), mesh)),
+      communicator_(std::make_unique<Communicator>(*groups_, overlap)) {}
 
 MeshGroups& Team::groups() {
   HOCKET_CHECK(groups_ != nullptr, "a worker that is alone has no groups");
@@ -34,6 +38,7 @@ void Team::for_each_group(const std::function<void(Group&)>& body) const {
   if (is_alone()) return;
   body(groups_->world());
   for (const Mesh::Axis& axis : mesh_.axes()) body(groups_->along(axis.name));
+  if (communicator_->overlaps()) body(*communicator_->gradients());
 }
 
 std::vector<int> Team::host_of() const {
@@ -69,6 +74,11 @@ void Team::set_flight_folder(const std::filesystem::path& folder) {
 
 void Team::sum_along(std::string_view axis, std::span<double> values) {
   if (Group* group = along(axis)) group->all_reduce(values);
+}
+
+void Team::sum_bytes(std::span<std::byte> bytes) {
+  if (is_alone()) return;
+  groups_->world().all_reduce(std::span(reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()));
 }
 
 bool Team::any(bool flag) {

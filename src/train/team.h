@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "net/world.h"
-#include "runtime/mesh_groups.h"
+#include "runtime/communicator.h"
 
 namespace hocket {
 
@@ -30,7 +30,7 @@ class Team {
   // The ranks of a job, as many as the mesh has.
   Team(std::unique_ptr<World> world, const Mesh& mesh);
   // Ranks that have met by other means, such as the threads of a test.
-  Team(std::unique_ptr<Transport> transport, const Mesh& mesh);
+  Team(std::unique_ptr<Transport> transport, const Mesh& mesh, bool overlap = false);
 
   bool is_alone() const { return groups_ == nullptr; }
   Rank rank() const { return is_alone() ? 0 : groups_->rank(); }
@@ -38,8 +38,9 @@ class Team {
   bool is_first() const { return rank() == 0; }  // The one that speaks and writes files.
   const Mesh& mesh() const { return mesh_; }
   AxisShare share(std::string_view axis) const { return mesh_.share(rank(), axis); }
-  MeshGroups& groups();                 // Not when alone.
-  Group* along(std::string_view axis);  // Null where the mesh has no such axis.
+  MeshGroups& groups();                                         // Not when alone.
+  Communicator* communicator() { return communicator_.get(); }  // Null when alone.
+  Group* along(std::string_view axis);                          // Null where the mesh has no such axis.
 
   std::vector<int> host_of() const;     // The host of each rank, numbered from 0.
   AxisShare share_of_host() const;      // This rank among those of its host.
@@ -51,7 +52,8 @@ class Team {
   void set_flight_folder(const std::filesystem::path& folder);
 
   void sum_along(std::string_view axis, std::span<double> values);
-  bool any(bool flag);  // Whether it is set on any rank.
+  void sum_bytes(std::span<std::byte> bytes);  // Of all ranks, each byte by itself.
+  bool any(bool flag);                         // Whether it is set on any rank.
   void barrier();
   // What every rank gives, by rank.
   std::vector<std::string> gather(const std::string& own);
@@ -68,6 +70,7 @@ class Team {
   Mesh mesh_;
   std::unique_ptr<World> world_;
   std::unique_ptr<MeshGroups> groups_;
+  std::unique_ptr<Communicator> communicator_;
 };
 
 }  // namespace hocket

@@ -54,15 +54,12 @@ class Training {
         team_(team),
         replica_(team.share("dp")),
         sums_(plan_sums(options_, team)),
-        session_(options_, data_.train->info(), replica_.count),
+        session_(options_, data_.train->info(), team),
         slot_(session_.program().training().make_slot()),
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
               steps_per_epoch()) {
     if (options_.micro_batches > 1 && data_.train->info().max_nonzeros > 0) {
       throw ConfigError("micro-batches do not cut sparse rows; use --microbatches 1");
-    }
-    if (team_.mesh().size() > replica_.count) {
-      throw ConfigError("mesh {}: training is cut along dp alone so far", team_.mesh().text());
     }
     bind_constants();
     if (!options_.out.empty()) {
@@ -81,7 +78,7 @@ class Training {
       require_agreement(team_, claims);
     }
     if (options_.resume) resume();
-    share_gradients();
+    adopt(sums_, team_, session_.memory().gradients.size());
   }
 
   TrainResult run() {
@@ -131,16 +128,6 @@ class Training {
     const std::string each = fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
     if (team_.is_alone()) return each;
     return fmt::format("{} workers over {}, {} each", team_.size(), team_.transport(), each);
-  }
-
-  // Collectives need not copy gradients that lie in memory which the replicas share.
-  void share_gradients() {
-    Group* replicas = team_.along("dp");
-    if (replicas == nullptr) return;
-    Arena& gradients = session_.memory().gradients;
-    adopt(sums_, team_, gradients.size());
-    gradients = Arena(replicas->workspace(gradients.size()));
-    std::fill(gradients.bytes().begin(), gradients.bytes().end(), std::byte{0});
   }
 
   // All ranks read the same checkpoint; the first one's steps count.
@@ -198,7 +185,6 @@ class Training {
       loss_sum_ += checked_loss(executable, bindings);
       timed(Activity::backward, compute_ns_, [&] { executable.run(Phase::backward, slot_, bindings); });
     }
-    sum_gradients();
     timed(Activity::update, compute_ns_, [&] { executable.run(Phase::update, slot_, bindings); });
     ++step_;
     samples_ += batch->global_count;
@@ -207,13 +193,6 @@ class Training {
     agree_to_stop();
     train_ns_ += now_ns() - start;
     if (first_step_seconds_ == 0) first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
-  }
-
-  // Adds up the gradients of all replicas, in one piece, after the whole backward phase.
-  void sum_gradients() {
-    Group* replicas = team_.along("dp");
-    if (replicas == nullptr) return;
-    timed(Activity::communicate, comm_ns_, [&] { replicas->run(gradient_sum()); });
   }
 
   Operation gradient_sum() {
@@ -320,9 +299,9 @@ class Training {
     if (!store_ || saved_step_ == step_) return;
     average_buffers(session_, team_);
     saved_step_ = step_;
-    if (!team_.is_first()) return;
     timed(Activity::checkpoint, checkpoint_ns_, [&] {
       Checkpoint checkpoint = session_.checkpoint();
+      if (!team_.is_first()) return;
       checkpoint.settings = settings_of(options_);
       checkpoint.settings["samples"] = std::to_string(samples_);
       checkpoint.settings["train_ns"] = std::to_string(train_ns_);
@@ -353,7 +332,9 @@ class Training {
     result.batch = options_.batch;
     result.total_steps = options_.steps;
     result.threads = kernel::num_threads();
-    if (Group* replicas = team_.along("dp")) result.algorithm = name_of(replicas->choose(gradient_sum()));
+    if (Group* replicas = team_.is_alone() ? nullptr : team_.communicator()->gradients()) {
+      result.algorithm = name_of(replicas->choose(gradient_sum()));
+    }
     add_up_ranks(team_, result);
     result.parameter_hash = session_.hash();
     result.interrupted = interrupted;
@@ -366,8 +347,12 @@ class Training {
     seconds.wall_seconds = 1e-9 * static_cast<double>(now_ns() - began_);
     seconds.train_seconds = train_seconds();
     seconds.cpu_seconds = cpu_seconds();
-    seconds.compute_seconds = 1e-9 * static_cast<double>(compute_ns_);
-    seconds.comm_seconds = 1e-9 * static_cast<double>(comm_ns_);
+    const Communicator* communicator = team_.communicator();
+    const std::int64_t busy = communicator == nullptr ? 0 : communicator->busy_ns();
+    const std::int64_t exposed = communicator == nullptr ? 0 : communicator->exposed_ns();
+    seconds.compute_seconds = 1e-9 * static_cast<double>(compute_ns_ - exposed);
+    seconds.comm_seconds = 1e-9 * static_cast<double>(comm_ns_ + busy);
+    seconds.exposed_comm_seconds = 1e-9 * static_cast<double>(comm_ns_ + exposed);
     seconds.wait_seconds = 1e-9 * static_cast<double>(wait_ns_);
     return seconds;
   }
