@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -74,6 +75,11 @@ outs = [process.communicate(timeout=60) for process in ranks]
 assert [process.returncode for process in ranks] == [0, 0] and outs[1] == ("", ""), outs
 assert json.loads(outs[0][0])["parameter_hash"] == two["parameter_hash"], outs
 
+if shutil.which("mpirun"):
+    words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", HOCKET, "train", *MODEL, "--epochs", "2", "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert json.loads(done.stdout)["parameter_hash"] == two["parameter_hash"], done
+
 # Workers that were started with different settings do not begin.
 ranks = [torchrun(rank, port, "--seed", str(rank + 1)) for rank in range(2)]
 outs = [process.communicate(timeout=60) for process in ranks]
@@ -108,3 +114,5 @@ assert pathlib.Path(f"stopped/checkpoints/step-{result['steps']:08}/manifest.jso
 expect_gone(workers)
 whole = train(*LONG, "--out", "whole")
 assert train("--resume", "stopped")["parameter_hash"] == whole["parameter_hash"]
+longer = train("--resume", "stopped", "--workers", 3, "--steps", whole["steps"] + 10)
+assert longer["workers"] == 3 and longer["steps"] == whole["steps"] + 10, longer
