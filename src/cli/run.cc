@@ -147,8 +147,10 @@ std::string describe(const Run& run) {
                    count_text(static_cast<std::int64_t>(summary.samples_per_second))));
   if (summary.workers > 1) {
     line("workers",
-         fmt::format("{} over {}, {} of the time in {} by {}", summary.workers, summary.transport,
-                     percent_text(summary.exposed_comm_fraction), summary.sync, summary.algorithm));
+         fmt::format("{} as {} over {}, {} of the time in {} by {}", summary.workers, summary.mesh,
+                     summary.transport,
+                     percent_text(summary.seconds.exposed_comm_seconds / summary.seconds.train_seconds),
+                     summary.sync, summary.algorithm));
   }
   line("parameters", fmt::format("{}, hash {}", count_text(summary.parameters), summary.parameter_hash));
   line("run folder", run.folder.path().string());

@@ -92,7 +92,6 @@ Evaluation evaluate_checkpoint(const EvalOptions& options,
     predictions.open(options.predictions);
     if (!predictions) throw Error("{}: cannot be written", options.predictions.string());
   }
-  Team alone;
   Evaluator evaluator(session, *set, alone);
   const auto on_scores = [&](const Tensor& scores, std::int64_t samples) {
     if (predictions.is_open())
