@@ -42,13 +42,14 @@ CollectiveKernel::CollectiveKernel(const Graph& graph, const Node& node, std::sp
     const auto count = static_cast<std::size_t>(type.shape.count());
     const Location at = locations[i];
     is_deferrable_ = is_deferrable_ && at == locations[inputs + i] && at.space == Space::gradient;
-    // Gradients that lie side by side are one vector, with the gaps between them.
-    if (is_deferrable_ && i > 0 && at.offset == align_up(end) && type.dtype == parts_.back().dtype) {
-      parts_.back().count += (at.offset - end) / size_of(type.dtype) + count;
+    // Gradients that lie side by side are one vector of whole lines.
+    const std::size_t line = kAlignment / size_of(type.dtype), lines = (count + line - 1) / line * line;
+    if (is_deferrable_ && i > 0 && at.offset == end && type.dtype == parts_.back().dtype) {
+      parts_.back().count += lines;
     } else {
-      parts_.push_back({i, type.dtype, count});
+      parts_.push_back({i, type.dtype, is_deferrable_ ? lines : count});
     }
-    end = at.offset + count * size_of(type.dtype);
+    end = at.offset + lines * size_of(type.dtype);
     if (collective_ == Collective::reduce_scatter && !consumes_) scratch_bytes_ = count * size_of(type.dtype);
   }
   if (collective_ == Collective::all_gather) is_deferrable_ = locations[0].space == Space::parameter;

@@ -67,8 +67,44 @@ struct Outcome {
   double loss = 0;  // Summed over the ranks' shares, of the last step.
   std::map<std::string, Part> parameters;
   std::vector<Conversion> conversions;
-  Traffic traffic;
+  std::uint64_t bytes_sent = 0;  // In all steps.
+  std::size_t parameter_bytes = 0, gradient_bytes = 0, state_bytes = 0;
+  int most_gathered = 0, most_packed = 0;  // Buckets alive at once.
 };
+
+std::uint64_t bytes_sent(Communicator& communicator) {
+  std::uint64_t sum = 0;
+  for (const Mesh::Axis& axis : communicator.groups().mesh().axes()) {
+    sum += communicator.groups().along(axis.name).traffic().bytes_sent;
+  }
+  return sum;
+}
+
+// How many results of `op` are needed at once: from the node that makes one to the last that reads it.
+int most_alive(const Graph& graph, std::string_view op) {
+  const std::vector<Node>& nodes = graph.nodes();
+  std::map<ValueId, std::size_t> origin;  // The node whose result a value is, or views.
+  std::map<std::size_t, std::size_t> last;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].op->name() == op) {
+      origin[nodes[i].outputs[0]] = i;
+      last[i] = i;
+    }
+    for (const ValueId id : nodes[i].inputs) {
+      const auto at = origin.find(id);
+      if (at == origin.end()) continue;
+      last[at->second] = i;
+      if (nodes[i].op->name() == "view") origin[nodes[i].outputs[0]] = at->second;
+    }
+  }
+  int most = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto alive = std::count_if(
+        last.begin(), last.end(), [&](const auto& range) { return range.first <= i && i <= range.second; });
+    most = std::max(most, static_cast<int>(alive));
+  }
+  return most;
+}
 
 ProgramOptions reference() {
   ProgramOptions options;
@@ -91,6 +127,7 @@ Outcome train_one(const std::string& model, const SampleSpec& spec, ProgramOptio
   Slot slot = training.make_slot();
   const AxisShare dp = options.place.mesh.share(options.place.rank, "dp");
   Outcome outcome;
+  const std::uint64_t sent_before = options.communicator == nullptr ? 0 : bytes_sent(*options.communicator);
   for (int step = 0; step < kSteps; ++step) {
     outcome.loss = 0;
     if (micro > 1) std::fill(memory.gradients.bytes().begin(), memory.gradients.bytes().end(), std::byte{0});
@@ -125,6 +162,12 @@ Outcome train_one(const std::string& model, const SampleSpec& spec, ProgramOptio
     outcome.parameters.emplace(piece.name(), Part{piece, copy});
   }
   outcome.conversions = program.conversions();
+  outcome.parameter_bytes = program.layouts().parameters.bytes();
+  outcome.gradient_bytes = program.layouts().gradients.bytes();
+  outcome.state_bytes = program.layouts().state.bytes();
+  if (options.communicator != nullptr) outcome.bytes_sent = bytes_sent(*options.communicator) - sent_before;
+  outcome.most_gathered = most_alive(training.graph(), "all_gather");
+  outcome.most_packed = most_alive(training.graph(), "pack");
   return outcome;
 }
 
@@ -149,6 +192,7 @@ struct Cut {
   bool overlap = false;
   std::size_t bucket_bytes = std::size_t{1} << 40;
   Medium medium = Medium::inproc;
+  Algorithm algorithm = Algorithm::automatic;  // Of all-reduce.
 };
 
 struct MeshRun {
@@ -165,6 +209,11 @@ MeshRun train_on_mesh(const std::string& model, const SampleSpec& spec, const Pr
       mesh.size(),
       [&](std::unique_ptr<Transport> transport) {
         MeshGroups groups(std::move(transport), mesh);
+        if (cut.algorithm != Algorithm::automatic) {
+          groups.along("dp").set_chooser([&](Collective collective, std::size_t) {
+            return collective == Collective::all_reduce ? std::optional(cut.algorithm) : std::nullopt;
+          });
+        }
         Communicator communicator(groups, cut.overlap);
         ProgramOptions options = base;
         options.communicator = &communicator;
@@ -267,6 +316,53 @@ TEST(PlacedProgram, MixesEveryWayOfCutting) {
     expect_serial("resnet,depth=8", images(3, 4), {.mesh = "dp=2", .zero = level, .bucket_bytes = 8192});
     expect_serial("mlp,hidden=24x16", images(1, 6),
                   {.mesh = "dp=2", .micro = 3, .zero = level, .bucket_bytes = 2048});
+  }
+}
+
+// A sum over P ranks of N bytes costs each rank 2N(P−1)/P; ZeRO gathers (P−1)/P of them once more.
+TEST(PlacedProgram, SendsWhatTheFormulasSay) {
+  const auto& [model, spec] = models().back();
+  for (const int ranks : {2, 4}) {
+    const std::string mesh = fmt::format("dp={}", ranks);
+    const auto share = static_cast<std::uint64_t>(ranks - 1), count = static_cast<std::uint64_t>(ranks);
+    for (const int level : {0, 1, 2, 3}) {
+      SCOPED_TRACE(fmt::format("{} ranks, level {}", ranks, level));
+      const MeshRun run = train_on_mesh(model, spec, reference(),
+                                        {.mesh = mesh,
+                                         .zero = level,
+                                         .bucket_bytes = 8192,
+                                         .medium = Medium::tcp,
+                                         .algorithm = Algorithm::sharded});
+      const std::uint64_t vector =
+          level == 3 ? count * run.ranks[0].parameter_bytes : run.ranks[0].parameter_bytes;
+      for (const Outcome& own : run.ranks) {
+        EXPECT_EQ(own.bytes_sent, kSteps * (level == 3 ? 3 : 2) * vector * share / count);
+      }
+    }
+  }
+}
+
+TEST(PlacedProgram, KeepsAShareOfWhatIsSharded) {
+  const auto& [model, spec] = models().back();
+  const std::size_t whole =
+      train_on_mesh(model, spec, reference(), {.mesh = "dp=2"}).ranks[0].parameter_bytes;
+  for (const int ranks : {2, 4}) {
+    const auto count = static_cast<std::size_t>(ranks);
+    for (const int level : {1, 2, 3}) {
+      SCOPED_TRACE(fmt::format("{} ranks, level {}", ranks, level));
+      const MeshRun run =
+          train_on_mesh(model, spec, reference(),
+                        {.mesh = fmt::format("dp={}", ranks), .zero = level, .bucket_bytes = 4096});
+      for (const Outcome& own : run.ranks) {
+        const std::size_t padded = level == 3 ? own.parameter_bytes * count : own.parameter_bytes;
+        EXPECT_GE(padded, whole);
+        EXPECT_LE(padded, whole + whole / 50);
+        EXPECT_EQ(own.state_bytes, 2 * padded / count);
+        EXPECT_EQ(own.gradient_bytes, level == 1 ? padded : padded / count);
+        EXPECT_LE(own.most_gathered, 2);
+        EXPECT_LE(own.most_packed, 1);
+      }
+    }
   }
 }
 
