@@ -192,13 +192,18 @@ class Assigner {
   void take(const Node& node, const PlacementRule& rule, std::size_t axis) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       Forms& known = forms(node.inputs[i], axis);
-      if (known.empty()) {
-        fix(node.inputs[i], axis, rule.inputs[i]);
-      } else if (std::find(known.begin(), known.end(), rule.inputs[i]) == known.end()) {
+      if (known.empty()) fix(node.inputs[i], axis, kept_for(node.inputs[i], rule.inputs[i]));
+      if (std::find(known.begin(), known.end(), rule.inputs[i]) == known.end()) {
         known.push_back(rule.inputs[i]);
       }
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) fix(node.outputs[i], axis, rule.outputs[i]);
+  }
+
+  // How a source that nothing is said of is kept for a reader: no parameter is kept in terms of a sum.
+  Placement kept_for(ValueId id, const Placement& wanted) const {
+    const bool is_parameter = graph_.value(id).role == Role::parameter;
+    return is_parameter && !std::holds_alternative<Sharded>(wanted) ? Placement(Replicated{}) : wanted;
   }
 
   // Of the conversions that the rule asks for, and of what it leaves to be done.
@@ -213,7 +218,7 @@ class Assigner {
           return kImpossible;
       }
       sum += operand_cost(node, i, rule.inputs[i], axis);
-      partial += std::holds_alternative<Partial>(rule.inputs[i]) ? 1 : 0;
+      partial += is_partial(node.inputs[i], axis) && std::holds_alternative<Partial>(rule.inputs[i]) ? 1 : 0;
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const Type& type = graph_.value(node.outputs[i]).type;
@@ -232,12 +237,14 @@ class Assigner {
     return sum;
   }
 
+  bool is_partial(ValueId id, std::size_t axis) {
+    return !forms(id, axis).empty() && std::holds_alternative<Partial>(forms(id, axis)[0]);
+  }
+
   bool reads_shared_partial(const Node& node, const PlacementRule& rule, std::size_t axis) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!std::holds_alternative<Partial>(rule.inputs[i])) continue;
-      const Forms& known = forms(node.inputs[i], axis);
-      return !known.empty() && std::holds_alternative<Partial>(known[0]) &&
-             readers_[index(node.inputs[i])].size() > 1;
+      if (!std::holds_alternative<Partial>(rule.inputs[i]) || !is_partial(node.inputs[i], axis)) continue;
+      if (readers_[index(node.inputs[i])].size() > 1) return true;
     }
     return false;
   }
@@ -245,12 +252,7 @@ class Assigner {
   double operand_cost(const Node& node, std::size_t operand, const Placement& wanted, std::size_t axis) {
     const ValueId id = node.inputs[operand];
     const Forms& known = forms(id, axis);
-    const bool is_parameter = graph_.value(id).role == Role::parameter;
-    if (known.empty()) {
-      const bool is_kept =
-          std::holds_alternative<Replicated>(wanted) || std::holds_alternative<Sharded>(wanted);
-      return is_kept || !is_parameter ? 0 : kImpossible;
-    }
+    if (known.empty()) return collective_between(kept_for(id, wanted), wanted) ? 0 : kImpossible;
     const std::vector<int> updated = node.op->updates();
     if (std::find(updated.begin(), updated.end(), static_cast<int>(operand)) != updated.end()) {
       return known[0] == wanted ? 0 : kImpossible;
@@ -259,11 +261,17 @@ class Assigner {
     for (const Placement& form : known) {
       const std::optional<std::string_view> collective = collective_between(form, wanted);
       if (!collective) continue;
-      const double price =
-          collective->empty() ? 0 : options_.cost(*collective, bytes_of(graph_.value(id).type), axes_[axis]);
-      least = std::min(least, price);
+      least = std::min(least, collective->empty() ? 0 : price(*collective, id, axis));
     }
     return least;
+  }
+
+  double price(std::string_view collective, ValueId id, std::size_t axis) const {
+    const std::size_t bytes = bytes_of(graph_.value(id).type);
+    const double once = options_.cost(collective, bytes, axes_[axis]);
+    // The gradient of a parameter that is put together must be cut again.
+    const bool is_parameter = graph_.value(id).role == Role::parameter;
+    return is_parameter ? once + options_.cost("reduce_scatter", bytes, axes_[axis]) : once;
   }
 
   bool is_even(const Shape& shape, const Placement& placement, std::size_t axis) const {
@@ -299,10 +307,8 @@ Declaration Declaration::parse(std::string_view text) {
 double default_conversion_cost(std::string_view collective, std::size_t bytes, const Mesh::Axis& axis) {
   constexpr double kLatency = 5e-6, kBytesPerSecond = 5e9;
   const double ranks = axis.size, share = static_cast<double>(bytes) * (ranks - 1) / ranks;
-  // What is scattered will be gathered again: it costs no less than reducing to every rank.
-  const double sent = collective == "all_reduce" || collective == "reduce_scatter" ? 2 * share
-                      : collective == "all_to_all"                                 ? share / ranks
-                                                                                   : share;
+  // What is scattered or cut in another way will be gathered again: it costs no less than if it were at once.
+  const double sent = collective == "all_reduce" || collective == "reduce_scatter" ? 2 * share : share;
   return kLatency * ranks + sent / kBytesPerSecond;
 }
 

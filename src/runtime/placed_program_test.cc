@@ -290,6 +290,14 @@ TEST(PlacedProgram, CutByWeightsTrainsAsOneWorker) {
   }
 }
 
+// As the models themselves say.
+TEST(PlacedProgram, CutByPresetsTrainsAsOneWorker) {
+  for (const auto& [model, spec] : models()) {
+    for (const char* mesh : {"tp=2", "tp=4", "dp=2,tp=2"}) expect_serial(model, spec, {mesh});
+  }
+  expect_serial("gpt,layers=1,width=16,heads=4,tied=1,dropout=0.2", text(8), {"dp=2,tp=2"});
+}
+
 TEST(PlacedProgram, ShardedAlongTheBatchTrainsAsOneWorker) {
   for (const auto& [model, spec] : models()) {
     if (model.starts_with("resnet")) continue;
