@@ -80,7 +80,8 @@ int run_step(const Arguments& arguments) {
         if (!arguments.has("quiet")) write_message(fmt::format("{}, {} threads: {}", model, threads, remark));
       };
       for (StepRow& row : measure_step(find_step_setup(setups, model), threads, options, say)) {
-        say(fmt::format("{} {:.0f} {}", row.peer, row.items_per_second.median, row.unit));
+        const std::string together = row.workers > 1 ? fmt::format(", {} workers", row.workers) : "";
+        say(fmt::format("{}{}: {:.0f} {}", row.peer, together, row.items_per_second.median, row.unit));
         rows.push_back(std::move(row));
       }
     }

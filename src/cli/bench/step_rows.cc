@@ -7,6 +7,7 @@ namespace {
 
 Spread ratio_of(const StepRow& one, const StepRow& other, double scale) {
   std::vector<double> ratios;
+  ratios.reserve(one.samples.size());
   for (std::size_t i = 0; i < one.samples.size(); ++i) {
     ratios.push_back(scale * one.samples[i] / other.samples[i]);
   }

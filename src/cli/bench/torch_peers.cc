@@ -50,6 +50,7 @@ void TorchStarter::exec(const std::vector<std::string>& arguments) const {
                                  std::to_string(threads_)};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   ::execv(python_.c_str(), pointers.data());
