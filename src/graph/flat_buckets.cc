@@ -32,6 +32,7 @@ class Analysis {
   explicit Analysis(const Graph& graph) : graph_(graph), producers_(producers(graph)) {
     for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
       const Node& node = graph.nodes()[i];
+      if (node.op->name() == "square_sums") squares_ = static_cast<int>(i);
       const std::vector<int> updated = node.op->updates();
       if (node.op->name() == "accumulate")
         accumulations_[node.inputs[0]] = static_cast<int>(i);
@@ -58,6 +59,8 @@ class Analysis {
     return source;
   }
 
+  int squares() const { return squares_; }  // The node that adds up squares to clip; kNone without.
+
   const Node& node(int index) const { return graph_.nodes()[static_cast<std::size_t>(index)]; }
 
  private:
@@ -70,6 +73,7 @@ class Analysis {
   std::vector<int> producers_;
   std::unordered_map<ValueId, int> accumulations_;  // By the sum.
   std::unordered_map<ValueId, int> updates_;        // By the parameter.
+  int squares_ = kNone;
 };
 
 Value view(Graph& graph, Value vector, std::int64_t begin, const Shape& shape, const std::string& name) {
@@ -84,9 +88,14 @@ std::vector<FlatBucket> make_flat_buckets(const Graph& graph, std::span<const Gr
   const std::vector<ValueId> parameters = graph.values_of(Role::parameter);
   std::vector<FlatBucket> buckets;
   std::int64_t end = 0;
+  // Every block of squares is of one slice, so that slices do not change how they are added up.
+  const auto line_of = [&](DType dtype) {
+    return analysis.squares() != kNone ? kSquareBlock
+                                       : static_cast<std::int64_t>(kAlignment / size_of(dtype));
+  };
   const auto close = [&] {
     if (buckets.empty()) return;
-    const auto line = static_cast<std::int64_t>(kAlignment / size_of(buckets.back().dtype));
+    const std::int64_t line = line_of(buckets.back().dtype);
     buckets.back().slice = (end + options.share.count * line - 1) / (options.share.count * line) * line;
     end = 0;
   };
@@ -99,7 +108,7 @@ std::vector<FlatBucket> make_flat_buckets(const Graph& graph, std::span<const Gr
       buckets.push_back({fmt::format("zero.{}", buckets.size()), value.type.dtype, 0, {}});
     }
     buckets.back().members.push_back({value.name, value.type, end});
-    const auto line = static_cast<std::int64_t>(kAlignment / size_of(value.type.dtype));
+    const std::int64_t line = line_of(value.type.dtype);
     end += (value.type.shape.count() + line - 1) / line * line;
   }
   close();
@@ -212,6 +221,7 @@ class UpdateSharder {
                 const ZeroOptions& options)
       : graph_(graph), buckets_(buckets), options_(options), results_(buckets.size()) {
     const Analysis analysis(graph);
+    squares_ = analysis.squares();
     const std::vector<ValueId> parameters = graph.values_of(Role::parameter);
     std::map<std::string, std::size_t> number;
     for (std::size_t i = 0; i < parameters.size(); ++i) number[graph.value(parameters[i]).name] = i;
@@ -230,6 +240,14 @@ class UpdateSharder {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (!is_member[i]) kept_.push_back(gradients[i]);
     }
+    if (squares_ == kNone) return;
+    for (const ValueId id : analysis.node(squares_).inputs) {
+      const bool is_in_bucket =
+          std::any_of(gradients.begin(), gradients.end(),
+                      [&](const Gradient& gradient) { return gradient.value && gradient.value.id() == id; });
+      if (!kept_.empty() || !is_in_bucket)
+        throw ConfigError("clipping does not go with ZeRO where parameters are cut along another axis too");
+    }
   }
 
   std::vector<Gradient> run() {
@@ -247,7 +265,10 @@ class UpdateSharder {
         updates_.emplace_back(old[static_cast<std::size_t>(source.update)]);
     }
     for (std::size_t i = 0; i < old.size(); ++i) {
-      if (!is_replaced[i]) graph_.nodes().push_back(std::move(old[i]));
+      if (static_cast<int>(i) != squares_ && !is_replaced[i]) {
+        if (old[i].op->name() == "clip_scale") sum_squares(old[i]);
+        graph_.nodes().push_back(std::move(old[i]));
+      }
       for (std::size_t b = buckets_.size(); b-- > 0;) {
         if (last_maker_[b] == static_cast<int>(i)) sum(b);
       }
@@ -293,17 +314,45 @@ class UpdateSharder {
     graph_.value(results_[b].value.id()).role = Role::gradient;
   }
 
+  // Each rank adds up the blocks of its slices; all of them, in the order of the parameters, make the norm.
+  void sum_squares(Node& clip) {
+    graph_.set_phase(Phase::update);
+    clip.inputs.clear();
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+      const FlatBucket& bucket = buckets_[b];
+      std::vector<Value> parts;
+      IntList begins;
+      for (const FlatMember& member : bucket.members) {
+        const auto [begin, end] = own_part(bucket, member);
+        if (begin >= end) continue;
+        parts.push_back(view(graph_, slices_.at(b), begin, {end - begin}, member.name + ".squared"));
+        begins.push_back(begin / kSquareBlock);
+      }
+      const Value own =
+          graph_.apply("square_sums", parts, {{"begins", begins}, {"size", bucket.slice / kSquareBlock}},
+                       bucket.name + ".squares")[0];
+      clip.inputs.push_back(
+          graph_.add("all_gather", {own}, along_dp(options_), bucket.name + ".squares.all").id());
+    }
+  }
+
+  // Of a member, in this rank's slice: elements of the slice.
+  std::pair<std::int64_t, std::int64_t> own_part(const FlatBucket& bucket, const FlatMember& member) const {
+    const std::int64_t first = options_.share.index * bucket.slice;
+    return {std::max(first, member.begin) - first,
+            std::min(first + bucket.slice, member.begin + member.type.shape.count()) - first};
+  }
+
   // One node for each member that reaches into this rank's slice.
   void update(std::size_t b, std::span<const Node> updates) {
     const FlatBucket& bucket = buckets_[b];
-    const std::int64_t first = options_.share.index * bucket.slice, end = first + bucket.slice;
+    const std::int64_t first = options_.share.index * bucket.slice;
     graph_.set_phase(Phase::update);
     const Value parameters = source_of(graph_, bucket, options_);
     std::map<std::size_t, Value> state;  // By operand.
     for (std::size_t m = 0; m < updates.size(); ++m) {
       const FlatMember& member = bucket.members[m];
-      const std::int64_t begin = std::max(first, member.begin),
-                         until = std::min(end, member.begin + member.type.shape.count());
+      const auto [begin, until] = own_part(bucket, member);
       std::vector<Value> operands;
       for (std::size_t i = 0; i < updates[m].inputs.size(); ++i) {
         const Value operand(graph_, updates[m].inputs[i]);
@@ -315,12 +364,11 @@ class UpdateSharder {
         const std::string name = fmt::format("{}.part{}", member.name, i);
         if (i == 0) {
           operands.push_back(
-              view(graph_, parameters, begin - (options_.level == 3 ? first : 0), shape, name));
+              view(graph_, parameters, begin + (options_.level == 3 ? 0 : first), shape, name));
         } else if (i == 1) {
-          operands.push_back(view(graph_, slices_.at(b), begin - first, shape, name));
+          operands.push_back(view(graph_, slices_.at(b), begin, shape, name));
         } else {
-          operands.push_back(state.contains(i) ? view(graph_, state[i], begin - first, shape, name)
-                                               : operand);
+          operands.push_back(state.contains(i) ? view(graph_, state[i], begin, shape, name) : operand);
         }
       }
       if (begin < until)
@@ -343,6 +391,7 @@ class UpdateSharder {
   const ZeroOptions& options_;
   std::vector<std::vector<GradientSource>> sources_;  // By bucket and member.
   std::vector<int> last_maker_;                       // By bucket.
+  int squares_ = kNone;                               // The node that added up squares.
   std::vector<Node> updates_;                         // Of all members.
   std::map<std::size_t, Value> slices_;               // Of the summed gradient, by bucket.
   std::vector<Gradient> kept_;                        // Of parameters in no bucket.

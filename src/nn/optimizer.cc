@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "graph/operators/operands.h"
 
 namespace hocket {
 namespace {
@@ -61,6 +62,16 @@ void add_update(Graph& graph, Value parameter, const Gradient& gradient, Value h
   graph.apply(op, operands, attributes_of(spec, rule, parameter.shape()), "update." + parameter.info().name);
 }
 
+Value square_sums(Graph& graph, std::span<const Value> gradients) {
+  IntList begins;
+  std::int64_t size = 0;
+  for (const Value& gradient : gradients) {
+    begins.push_back(size);
+    size += (gradient.shape().count() + kSquareBlock - 1) / kSquareBlock;
+  }
+  return graph.apply("square_sums", gradients, {{"begins", begins}, {"size", size}}, "squares")[0];
+}
+
 }  // namespace
 
 void validate(const OptimizerSpec& spec) {
@@ -94,7 +105,9 @@ void add_updates(Graph& graph, std::span<const Gradient> gradients, const Optimi
     for (const Gradient& gradient : gradients) {
       if (gradient.value) all.push_back(gradient.value);
     }
-    const std::vector<Value> results = graph.apply("clip_scale", all, {{"max", spec.clip}}, "clip");
+    const Value sums = square_sums(graph, all);
+    const std::vector<Value> results =
+        graph.apply("clip_scale", std::vector<Value>{sums}, {{"max", spec.clip}}, "clip");
     if (spec.clip > 0) scale = results[0];
     graph.set_output("gradient_norm", results[1]);
   }

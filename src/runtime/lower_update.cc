@@ -31,12 +31,20 @@ UpdateSpec update_rows_spec(const NodeView& node) {
   return spec;
 }
 
-ClipSpec clip_spec(const NodeView& node) {
+SquareSumsSpec square_sums_spec(const NodeView& node) {
+  SquareSumsSpec spec;
+  for (int i = 0; i < node.in_count(); ++i) spec.counts.push_back(node.in_shape(i).count());
+  spec.begins = node.attributes().list("begins");
+  spec.size = node.out_shape(0).count();
+  if (node.in_count() > 0) spec.dtype = node.in_dtype(0);
+  return spec;
+}
+
+std::unique_ptr<Kernel> make_clip_scale(const NodeView& node) {
   ClipSpec spec;
   for (int i = 0; i < node.in_count(); ++i) spec.counts.push_back(node.in_shape(i).count());
   spec.max = node.real("max", 0);
-  spec.dtype = node.in_dtype(0);
-  return spec;
+  return reference::make_clip_scale(spec);
 }
 
 AccumulateSpec accumulate_spec(const NodeView& node) { return {node.in_shape(0).count(), node.in_dtype(0)}; }
@@ -62,7 +70,8 @@ std::vector<Lowering> update_lowerings() {
       {"adagrad_rows", kUpdateRows<UpdateRule::adagrad>},
       {"adam_rows", kUpdateRows<UpdateRule::adam>},
       {"adamw_rows", kUpdateRows<UpdateRule::adamw>},
-      {"clip_scale", choose<kernel::make_clip_scale, reference::make_clip_scale, clip_spec>},
+      {"square_sums", choose<kernel::make_square_sums, reference::make_square_sums, square_sums_spec>},
+      {"clip_scale", make_clip_scale},
       {"accumulate", choose<kernel::make_accumulate, reference::make_accumulate, accumulate_spec>},
   };
 }

@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "graph/passes/passes.h"
 #include "net/run_ranks.h"
+#include "nn/layers.h"
 #include "nn/model.h"
 #include "runtime/program.h"
 #include "tensor/box.h"
@@ -56,6 +58,13 @@ Tensor make_input(const std::string& name, const Type& type, int step) {
     for (std::int32_t& x : tensor.values<std::int32_t>()) x = static_cast<std::int32_t>(rng.below(kClasses));
   }
   return tensor;
+}
+
+// The forward graph for a number of samples.
+using Model = std::function<std::unique_ptr<Graph>(std::int64_t rows)>;
+
+Model named(const std::string& model, const SampleSpec& spec) {
+  return [=](std::int64_t rows) { return build_model(parse_model(model), spec, rows, DType::f64); };
 }
 
 struct Part {
@@ -115,11 +124,10 @@ ProgramOptions reference() {
 }
 
 // Trains as one rank of a mesh, or alone, and returns what this rank has of the parameters.
-Outcome train_one(const std::string& model, const SampleSpec& spec, ProgramOptions options, DType real,
-                  int micro) {
+Outcome train_one(const Model& model, ProgramOptions options, int micro) {
   options.micro_batches = micro;
   const std::int64_t rows = kBatch / micro;
-  const std::unique_ptr<Graph> forward = build_model(parse_model(model), spec, rows, real);
+  const std::unique_ptr<Graph> forward = model(rows);
   Program program(*forward, options);
   StepMemory memory(program.layouts(), options.communicator);
   memory.initialize(program, 3);
@@ -200,8 +208,7 @@ struct MeshRun {
   std::vector<std::string> errors;
 };
 
-MeshRun train_on_mesh(const std::string& model, const SampleSpec& spec, const ProgramOptions& base,
-                      const Cut& cut, DType real = DType::f64) {
+MeshRun train_on_mesh(const Model& model, const ProgramOptions& base, const Cut& cut) {
   const Mesh mesh = Mesh::parse(cut.mesh, 0);
   MeshRun run;
   run.ranks.resize(static_cast<std::size_t>(mesh.size()));
@@ -224,18 +231,16 @@ MeshRun train_on_mesh(const std::string& model, const SampleSpec& spec, const Pr
         options.place.sync_batch_norm = cut.sync_batch_norm;
         for (const std::string& text : cut.places)
           options.place.declarations.push_back(Declaration::parse(text));
-        run.ranks[static_cast<std::size_t>(groups.rank())] = train_one(model, spec, options, real, cut.micro);
+        run.ranks[static_cast<std::size_t>(groups.rank())] = train_one(model, options, cut.micro);
       },
       cut.medium);
   return run;
 }
 
-void expect_serial(const std::string& model, const SampleSpec& spec, const Cut& cut,
-                   const ProgramOptions& options = reference()) {
-  SCOPED_TRACE(model + " on " + cut.mesh);
+void expect_serial(const Model& model, const Cut& cut, const ProgramOptions& options = reference()) {
   kernel::set_num_threads(1);
-  const Outcome serial = train_one(model, spec, options, DType::f64, cut.micro);
-  const MeshRun run = train_on_mesh(model, spec, options, cut);
+  const Outcome serial = train_one(model, options, cut.micro);
+  const MeshRun run = train_on_mesh(model, options, cut);
   for (const std::string& error : run.errors) ASSERT_EQ(error, "");
   const Mesh mesh = Mesh::parse(cut.mesh, 0);
   double loss = 0;
@@ -250,6 +255,12 @@ void expect_serial(const std::string& model, const SampleSpec& spec, const Cut& 
     }
   }
   EXPECT_NEAR(loss, serial.loss, 1e-9);
+}
+
+void expect_serial(const std::string& model, const SampleSpec& spec, const Cut& cut,
+                   const ProgramOptions& options = reference()) {
+  SCOPED_TRACE(model + " on " + cut.mesh);
+  expect_serial(named(model, spec), cut, options);
 }
 
 const std::vector<std::pair<std::string, SampleSpec>>& models() {
@@ -335,7 +346,7 @@ TEST(PlacedProgram, SendsWhatTheFormulasSay) {
     const auto share = static_cast<std::uint64_t>(ranks - 1), count = static_cast<std::uint64_t>(ranks);
     for (const int level : {0, 1, 2, 3}) {
       SCOPED_TRACE(fmt::format("{} ranks, level {}", ranks, level));
-      const MeshRun run = train_on_mesh(model, spec, reference(),
+      const MeshRun run = train_on_mesh(named(model, spec), reference(),
                                         {.mesh = mesh,
                                          .zero = level,
                                          .bucket_bytes = 8192,
@@ -353,13 +364,13 @@ TEST(PlacedProgram, SendsWhatTheFormulasSay) {
 TEST(PlacedProgram, KeepsAShareOfWhatIsSharded) {
   const auto& [model, spec] = models().back();
   const std::size_t whole =
-      train_on_mesh(model, spec, reference(), {.mesh = "dp=2"}).ranks[0].parameter_bytes;
+      train_on_mesh(named(model, spec), reference(), {.mesh = "dp=2"}).ranks[0].parameter_bytes;
   for (const int ranks : {2, 4}) {
     const auto count = static_cast<std::size_t>(ranks);
     for (const int level : {1, 2, 3}) {
       SCOPED_TRACE(fmt::format("{} ranks, level {}", ranks, level));
       const MeshRun run =
-          train_on_mesh(model, spec, reference(),
+          train_on_mesh(named(model, spec), reference(),
                         {.mesh = fmt::format("dp={}", ranks), .zero = level, .bucket_bytes = 4096});
       for (const Outcome& own : run.ranks) {
         const std::size_t padded = level == 3 ? own.parameter_bytes * count : own.parameter_bytes;
@@ -381,7 +392,11 @@ TEST(PlacedProgram, KeepsDropoutsMasks) {
 TEST(PlacedProgram, ClipsByTheNormOfAllRanks) {
   ProgramOptions options = reference();
   options.optimizer.clip = 0.1;
-  expect_serial("mlp,hidden=24x16", images(1, 6), {"dp=2"}, options);
+  for (const int level : {0, 1, 2, 3}) {
+    expect_serial("mlp,hidden=72x48", images(1, 6), {.mesh = "dp=2", .zero = level, .bucket_bytes = 20000},
+                  options);
+  }
+  expect_serial("mlp,hidden=24x16", images(1, 6), {"tp=2"}, options);
 }
 
 TEST(PlacedProgram, AddsUpMicroBatches) {
@@ -393,6 +408,103 @@ TEST(PlacedProgram, ReducesInBucketsInTheBackground) {
     expect_serial("gpt,layers=2,width=16,heads=4", text(8),
                   {.mesh = "dp=2", .overlap = true, .bucket_bytes = 4096, .medium = medium});
   }
+}
+
+// Small graphs of random operators, with parameters in them wherever they fit.
+class RandomModel {
+ public:
+  explicit RandomModel(std::uint64_t seed) : seed_(seed) {}
+
+  std::unique_ptr<Graph> operator()(std::int64_t rows) const {
+    auto graph = std::make_unique<Graph>();
+    Rng rng{seed_, 77};
+    Builder b(*graph, rows, DType::f64);
+    std::vector<Value> values{b.input("image", DType::f32, {8})};
+    for (int i = 0; i < 7; ++i) {
+      const auto scope = b.scope(fmt::format("n{}", i));
+      values.push_back(next(b, rng, values));
+    }
+    Value scores;
+    {
+      const auto scope = b.scope("head");
+      scores = linear(b, flatten(b, values.back()), kClasses);
+    }
+    const Value label = b.input("label", DType::i32, {});
+    graph->set_output("loss", b.add("softmax_cross_entropy", {scores, label, b.sample_weight()}, {}, "loss"));
+    return graph;
+  }
+
+ private:
+  static Value next(Builder& b, Rng& rng, const std::vector<Value>& values) {
+    const auto pick = [&] {
+      return values[values.size() - 1 - rng.below(std::min<std::size_t>(3, values.size()))];
+    };
+    const Value x = pick();
+    switch (rng.below(9)) {
+      case 0:
+      case 1: return linear(b, x, std::int64_t{4} * static_cast<std::int64_t>(1 + rng.below(3)));
+      case 2: return b.add("gelu", {x});
+      case 3: {
+        const Value y = pick();
+        return x.shape() == y.shape() ? b.add("mul", {x, y}) : b.add("tanh", {x});
+      }
+      case 4: {
+        const Value y = pick();
+        return x.shape() == y.shape() ? b.add("add", {x, y}) : b.add("scale", {x}, {{"factor", 0.5}});
+      }
+      case 5: return layer_norm(b, x);
+      case 6: return dropout(b, x, 0.25);
+      case 7: return b.add("softmax", {x});
+      default: break;
+    }
+    const std::int64_t width = x.shape().back();
+    const Value halves = b.add("reshape", {x}, {{"shape", IntList{-1, 2, width / 2}}}, "halves");
+    const Value swapped = b.add("transpose", {halves}, {{"perm", IntList{0, 2, 1}}}, "swapped");
+    return b.add("reshape", {swapped}, {{"shape", IntList{-1, width}}});
+  }
+
+  std::uint64_t seed_;
+};
+
+// Cuts some parameters somewhere; what the compiler refuses is left out.
+std::vector<std::string> random_places(Graph& graph, const Mesh& mesh, Rng& rng) {
+  std::vector<std::string> places;
+  remove_dead_nodes(graph);
+  if (mesh.size_of("tp") == 1) return places;
+  for (const ValueId id : graph.values_of(Role::parameter)) {
+    if (rng.below(2) == 0) continue;
+    const auto dim = rng.below(static_cast<std::uint64_t>(graph.value(id).type.shape.rank()));
+    const std::string place = fmt::format("{}=tp:{}", graph.value(id).name, dim);
+    try {
+      PlaceOptions options;
+      options.mesh = mesh;
+      options.declarations = {Declaration::parse(place)};
+      assign_placements(graph, options);
+      places.push_back(place);
+    } catch (const ConfigError&) {
+    }
+  }
+  return places;
+}
+
+TEST(PlacedProgram, OfARandomGraphTrainsAsTheWholeWhateverIsCut) {
+  int cuts = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Rng rng{seed, 5};
+    const RandomModel model(seed);
+    const char* meshes[] = {"dp=2", "tp=2", "tp=4", "dp=2,tp=2", "dp=3"};
+    Cut cut;
+    cut.mesh = meshes[rng.below(5)];
+    cut.zero = static_cast<int>(rng.below(4));
+    cut.bucket_bytes = std::size_t{256} << rng.below(6);
+    cut.places = random_places(*model(kBatch), Mesh::parse(cut.mesh, 0), rng);
+    cuts += static_cast<int>(cut.places.size());
+    SCOPED_TRACE(
+        fmt::format("seed {}, mesh {}, ZeRO {}, {}", seed, cut.mesh, cut.zero, fmt::join(cut.places, " ")));
+    expect_serial(model, cut);
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(cuts, 100);
 }
 
 }  // namespace

@@ -43,9 +43,10 @@ void add_rules(std::vector<OperatorCase>& cases) {
 
 OperatorCase clip_case(const std::string& name, double max) {
   return {"clip_scale_" + name, [=](Scene& s) {
-            return s.apply("clip_scale",
-                           {s.constant({s.dim(5, 3000)}), s.constant({2, 3}), s.constant({1024})},
-                           {{"max", max}});
+            const Value sums =
+                s.add("square_sums", {s.constant({s.dim(5, 3000)}), s.constant({2, 3}), s.constant({1024})},
+                      {{"begins", IntList{0, 3, 4}}, {"size", 6}});
+            return s.apply("clip_scale", {sums}, {{"max", max}});
           }};
 }
 

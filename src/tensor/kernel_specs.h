@@ -194,10 +194,18 @@ struct UpdateSpec {
   int slots() const;  // How many state tensors the rule keeps.
 };
 
-struct ClipSpec {  // Gradients with these numbers of elements.
-  std::vector<std::int64_t> counts;
-  double max = 0;
+struct SquareSumsSpec {
+  static constexpr std::int64_t kBlock = 1024;
+
+  std::vector<std::int64_t> counts;  // Elements of each operand.
+  std::vector<std::int64_t> begins;  // The place of its first block.
+  std::int64_t size = 0;             // Places.
   DType dtype = DType::f32;
+};
+
+struct ClipSpec {
+  std::vector<std::int64_t> counts;  // Of sums, of each operand.
+  double max = 0;
 };
 
 struct AccumulateSpec {

@@ -13,6 +13,9 @@ namespace hocket {
 // No tensor has more elements; so sums of byte counts over a graph cannot overflow.
 inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
+// Elements that square_sums adds up at a time.
+inline constexpr std::int64_t kSquareBlock = 1024;
+
 // The type of a result. Throws ConfigError unless every dimension is positive and the elements are at most
 // kMaxElements.
 Type make_type(DType dtype, const Shape& shape);

@@ -121,7 +121,8 @@ constexpr Sample kSamples[] = {
     {"embedding_grad_rows", "f32[4,3,8] i32[4,3]", "", "f32[12,8] i32[12]"},
     {"attention", "f32[2,6,24]", "heads=4", "f32[2,6,8] f32[2,4,6,6]"},
     {"attention_grad", "f32[2,6,8] f32[2,6,24] f32[2,4,6,6]", "heads=4 causal=0", "f32[2,6,24]"},
-    {"clip_scale", "f32[2,3] f32[5]", "max=1.5", "f32[] f32[]"},
+    {"square_sums", "f32[2,3] f32[50,50]", "begins=[0,2] size=6", "f64[6]"},
+    {"clip_scale", "f64[6] f64[1]", "max=1.5", "f32[] f32[]"},
     {"sgd", "f32[2,6] f32[2,6] f64[4]", "", ""},
     {"sgd", "f32[2,6] f32[2,6] f64[4] f32[]", "decay=0.1", ""},
     {"momentum", "f32[2,6] f32[2,6] f64[4] f32[2,6]", "mu=0.5", ""},
@@ -210,7 +211,8 @@ TEST(EveryOperator, RefusesTooFewAndTooManyOperands) {
     const Node node = node_of(sample);
     std::vector<Type> types = types_of(sample.inputs);
     EXPECT_THROW(node.op->infer(node, {}), ConfigError);
-    static const std::set<std::string_view> kAnyNumber{"concat", "clip_scale", "all_reduce", "pack"};
+    static const std::set<std::string_view> kAnyNumber{"concat", "square_sums", "clip_scale", "all_reduce",
+                                                       "pack"};
     if (kAnyNumber.contains(node.op->name())) return;
     types.resize(types.size() + 2, {DType::f32, {1}});
     EXPECT_THROW(node.op->infer(node, types), ConfigError);
@@ -373,7 +375,7 @@ TEST(OperatorList, HasGradientsForAllThatMathematicsAllows) {
   EXPECT_EQ(without,
             (std::set<std::string_view>{"all_gather", "all_reduce", "all_to_all", "argmax", "clip_scale",
                                         "count_correct", "pack", "view", "exp_sum", "pick", "reduce_scatter",
-                                        "split_cross_entropy", "to_layout"}));
+                                        "split_cross_entropy", "square_sums", "to_layout"}));
 }
 
 TEST(OperatorList, UpdatesWhatThePageSays) {

@@ -16,11 +16,37 @@ class ClipScale final : public Operator {
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
     if (in.empty()) throw ConfigError("0 operands given, expected at least 1");
-    const Operands operands(in, std::vector<std::string_view>(in.size(), "g"));
-    operands.expect_float(0);
-    for (int i = 1; i < static_cast<int>(in.size()); ++i) operands.expect_dtype_of(i, 0);
+    const Operands operands(in, std::vector<std::string_view>(in.size(), "sums"));
+    for (int i = 0; i < static_cast<int>(in.size()); ++i) {
+      operands.expect_dtype(i, DType::f64);
+      operands.expect_rank(i, 1);
+    }
     real_between(node, "max", 0, 0, std::numeric_limits<double>::max());
     return {{DType::f32, {}}, {DType::f32, {}}};
+  }
+};
+
+// Σ g² over blocks of 1,024 elements, counted through each operand anew
+class SquareSums final : public Operator {
+ public:
+  std::string_view name() const override { return "square_sums"; }
+  std::vector<std::string_view> attribute_names() const override { return {"begins", "size"}; }
+
+  std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
+    const Operands operands(in, std::vector<std::string_view>(in.size(), "g"));
+    if (!in.empty()) operands.expect_float(0);
+    const IntList begins = node.attributes.list("begins");
+    const std::int64_t size = required_integer(node, "size", 1);
+    if (begins.size() != in.size()) throw ConfigError("{} operands for {} begins", in.size(), begins.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      operands.expect_dtype_of(static_cast<int>(i), 0);
+      const std::int64_t blocks = (in[i].shape.count() + kSquareBlock - 1) / kSquareBlock;
+      if (begins[i] < 0 || begins[i] > size || blocks > size - begins[i]) {
+        throw ConfigError("the {} sums of operand {} do not fit from {} on in {}", blocks, i, begins[i],
+                          size);
+      }
+    }
+    return {make_type(DType::f64, {size})};
   }
 
   double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {
@@ -201,11 +227,12 @@ class Accumulate final : public Operator {
 }  // namespace
 
 OperatorList update_operators() {
+  static const SquareSums kSquareSums;
   static const ClipScale kClipScale;
   static const Accumulate kAccumulate;
   static const std::vector<Update> kUpdates(formulas().begin(), formulas().end());
   static const std::vector<RowsUpdate> kRowsUpdates(formulas().begin(), formulas().end());
-  OperatorList list{&kClipScale, &kAccumulate};
+  OperatorList list{&kSquareSums, &kClipScale, &kAccumulate};
   for (const auto& op : kUpdates) list.push_back(&op);
   for (const auto& op : kRowsUpdates) list.push_back(&op);
   return list;

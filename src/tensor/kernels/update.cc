@@ -189,44 +189,16 @@ class UpdateKernel final : public Kernel {
   UpdateSpec spec_;
 };
 
-// Blocks of 1,024 elements, counted through each tensor anew; their sums are added in order.
-constexpr std::int64_t kBlock = 1024;
-
-std::int64_t blocks_of(std::int64_t count) { return (count + kBlock - 1) / kBlock; }
-
-class ClipScaleKernel final : public Kernel {
- public:
-  explicit ClipScaleKernel(const ClipSpec& spec) : spec_(spec) {
-    for (const std::int64_t count : spec.counts) most_blocks_ = std::max(most_blocks_, blocks_of(count));
-  }
-
-  void run(Buffers in, Buffers out, std::byte* scratch) const override {
-    auto* sums = reinterpret_cast<double*>(scratch);
-    double total = 0;
-    for (std::size_t i = 0; i < spec_.counts.size(); ++i) {
-      const float* g = operand(in, i);
-      const std::int64_t count = spec_.counts[i];
-      parallel_for(blocks_of(count), kElementGrain / kBlock, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t b = begin; b < end; ++b) {
-          const std::int64_t size = std::min(kBlock, count - b * kBlock);
-          sums[b] = HWY_DYNAMIC_DISPATCH(sum_squares)(g + b * kBlock, static_cast<std::size_t>(size));
-        }
-      });
-      for (std::int64_t b = 0; b < blocks_of(count); ++b) total += sums[b];
+void square_sums(const float* g, std::int64_t count, double* sums) {
+  constexpr std::int64_t kBlock = SquareSumsSpec::kBlock;
+  const std::int64_t blocks = (count + kBlock - 1) / kBlock;
+  parallel_for(blocks, kElementGrain / kBlock, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) {
+      const std::int64_t size = std::min(kBlock, count - b * kBlock);
+      sums[b] = HWY_DYNAMIC_DISPATCH(sum_squares)(g + b * kBlock, static_cast<std::size_t>(size));
     }
-    const double norm = std::sqrt(total);
-    const bool clips = spec_.max > 0 && norm > spec_.max;
-    *operand(out, 0) = clips ? static_cast<float>(spec_.max / norm) : 1.0F;
-    *operand(out, 1) = static_cast<float>(norm);
-  }
-  std::size_t scratch_bytes() const override {
-    return static_cast<std::size_t>(most_blocks_) * sizeof(double);
-  }
-
- private:
-  ClipSpec spec_;
-  std::int64_t most_blocks_ = 0;
-};
+  });
+}
 
 }  // namespace
 
@@ -235,9 +207,15 @@ std::unique_ptr<Kernel> make_update(const UpdateSpec& spec) {
   return std::make_unique<UpdateKernel>(spec);
 }
 
-std::unique_ptr<Kernel> make_clip_scale(const ClipSpec& spec) {
+std::unique_ptr<Kernel> make_square_sums(const SquareSumsSpec& spec) {
   if (spec.dtype != DType::f32) return nullptr;
-  return std::make_unique<ClipScaleKernel>(spec);
+  return make_kernel([spec](Buffers in, Buffers out) {
+    auto* sums = reinterpret_cast<double*>(out[0]);
+    std::fill_n(sums, spec.size, 0.0);
+    for (std::size_t i = 0; i < spec.counts.size(); ++i) {
+      square_sums(operand(in, i), spec.counts[i], sums + spec.begins[i]);
+    }
+  });
 }
 
 std::unique_ptr<Kernel> make_accumulate(const AccumulateSpec& spec) {

@@ -45,20 +45,18 @@ TEST(Update, TouchesOnlyTheGivenRows) {
   }
 }
 
-TEST(ClipScale, AgreesWithTheReference) {
-  for (const double max : {0.0, 1.0, 1e6}) {
-    const ClipSpec spec{.counts = {1, 1024, 2500, 17}, .max = max};
-    std::vector<Operand> in;
-    for (const std::int64_t count : spec.counts) in.push_back(random_floats(count, 1));
-    expect_same(make_clip_scale(spec), reference::make_clip_scale(spec), in,
-                {Operand(DType::f32, 1), Operand(DType::f32, 1)}, 1e-7, "clip_scale");
-  }
+TEST(SquareSums, AgreesWithTheReference) {
+  const SquareSumsSpec spec{.counts = {1, 1024, 2500, 17}, .begins = {0, 1, 3, 6}, .size = 8};
+  std::vector<Operand> in;
+  for (const std::int64_t count : spec.counts) in.push_back(random_floats(count, 1));
+  expect_same(make_square_sums(spec), reference::make_square_sums(spec), in, {Operand(DType::f64, 8)}, 1e-7,
+              "square_sums");
 }
 
-TEST(ClipScale, DoesNotDependOnTheNumberOfThreads) {
-  const ClipSpec spec{.counts = {100'000}, .max = 1};
-  expect_same(with_threads(2, make_clip_scale(spec)), make_clip_scale(spec), {random_floats(100'000, 1)},
-              {Operand(DType::f32, 1), Operand(DType::f32, 1)}, 0, "clip_scale");
+TEST(SquareSums, DoesNotDependOnTheNumberOfThreads) {
+  const SquareSumsSpec spec{.counts = {100'000}, .begins = {0}, .size = 98};
+  expect_same(with_threads(2, make_square_sums(spec)), make_square_sums(spec), {random_floats(100'000, 1)},
+              {Operand(DType::f64, 98)}, 0, "square_sums");
 }
 
 TEST(Accumulate, AgreesWithTheReference) {

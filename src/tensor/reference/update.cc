@@ -75,18 +75,16 @@ void update(const UpdateSpec& s, Buffers in) {
   }
 }
 
-// Σ g² of one tensor: each block of 1,024 from its first element to its last, then the blocks in order.
+// Σ g² of each block, from its first element to its last.
 template <typename T>
-double add_squares(double total, const T* g, std::int64_t count) {
-  constexpr std::int64_t kBlock = 1024;
-  for (std::int64_t begin = 0; begin < count; begin += kBlock) {
+void square_sums(const T* g, std::int64_t count, double* sums) {
+  for (std::int64_t begin = 0; begin < count; begin += SquareSumsSpec::kBlock) {
     double block = 0;
-    for (std::int64_t i = begin; i < std::min(begin + kBlock, count); ++i) {
+    for (std::int64_t i = begin; i < std::min(begin + SquareSumsSpec::kBlock, count); ++i) {
       block += static_cast<double>(g[i]) * static_cast<double>(g[i]);
     }
-    total += block;
+    *sums++ = block;
   }
-  return total;
 }
 
 }  // namespace
@@ -95,11 +93,22 @@ std::unique_ptr<Kernel> make_update(const UpdateSpec& spec) {
   return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers) { update<T>(spec, in); });
 }
 
-std::unique_ptr<Kernel> make_clip_scale(const ClipSpec& spec) {
+std::unique_ptr<Kernel> make_square_sums(const SquareSumsSpec& spec) {
   return make_float_kernel(spec.dtype, [spec]<typename T>(T, Buffers in, Buffers out) {
+    auto* sums = operand<double>(out, 0);
+    std::fill_n(sums, spec.size, 0.0);
+    for (std::size_t i = 0; i < spec.counts.size(); ++i) {
+      square_sums(operand<T>(in, i), spec.counts[i], sums + spec.begins[i]);
+    }
+  });
+}
+
+// Sums are few: there is no faster kernel.
+std::unique_ptr<Kernel> make_clip_scale(const ClipSpec& spec) {
+  return make_kernel([spec](Buffers in, Buffers out) {
     double squares = 0;
     for (std::size_t i = 0; i < spec.counts.size(); ++i) {
-      squares = add_squares(squares, operand<T>(in, i), spec.counts[i]);
+      for (std::int64_t b = 0; b < spec.counts[i]; ++b) squares += operand<double>(in, i)[b];
     }
     const double norm = std::sqrt(squares);
     const bool clips = spec.max > 0 && norm > spec.max;

@@ -105,10 +105,10 @@ TEST(ReferenceUpdate, RowsTouchNothingElse) {
 }
 
 TEST(ReferenceClipScale, ScalesDownToTheMaximum) {
-  const std::vector<Tensor> gradients{Tensor::of<float>({1}, {3}), Tensor::of<float>({1}, {4})};
+  const std::vector<Tensor> squares{Tensor::of<double>({1}, {9}), Tensor::of<double>({1}, {16})};
   const Tensor scale(DType::f32, {}), norm(DType::f32, {});
   const auto clip = [&](double max) {
-    run_kernel(*make_clip_scale({{1, 1}, max, DType::f32}), gradients, {scale, norm});
+    run_kernel(*make_clip_scale({{1, 1}, max}), squares, {scale, norm});
     EXPECT_FLOAT_EQ(norm.values<float>()[0], 5);
     return scale.values<float>()[0];
   };
