@@ -1,20 +1,14 @@
-// The page is one file: styles, Chart.js, our scripts and the data as JSON. Its content security policy lets
-// only the scripts with this page's random number run and nothing load, so even text that slipped through
-// unescaped stays dead.
-
 #include "report/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "base/error.h"
-#include "report/chart_js.h"
 #include "report/html.h"
-#include "report/report_css.h"
+#include "report/page.h"
 #include "report/report_js.h"
 #include "report/tables.h"
 #include "report/timeline_js.h"
@@ -91,11 +85,6 @@ std::string run_json(const RunData& run) {
                      trace_json(run.trace));
 }
 
-std::string random_number() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
-
 std::string title_of(std::span<const RunData> runs) {
   if (runs.size() > 1) return fmt::format("{} runs compared", runs.size());
   return runs[0].find_summary("model").value_or(runs[0].label);
@@ -122,15 +111,13 @@ std::string header_of(std::span<const RunData> runs) {
                            part("workers") == "1" ? "" : "s", part("sync"), part("dtype"), part("seed"),
                            escape_html(runs[0].label));
   }
-  return fmt::format(R"(<header>
-<div class="title"><h1>{}{}</h1><p class="subtitle">{}</p></div>
+  return fmt::format(
+      R"(<div class="title"><h1>{}{}</h1><p class="subtitle">{}</p></div>
 <div class="controls">
 <div class="choice" role="group" aria-label="Horizontal axis"><button data-axis="step" aria-pressed="true">steps</button><button data-axis="epoch" aria-pressed="false">epochs</button><button data-axis="time" aria-pressed="false">time</button></div>
-<button class="alone" id="theme">light / dark</button>
-</div>
-</header>
+{}</div>
 )",
-                     escape_html(title_of(runs)), badges_of(runs), subtitle);
+      escape_html(title_of(runs)), badges_of(runs), subtitle, kThemeButton);
 }
 
 std::string notices_of(std::span<const RunData> runs) {
@@ -245,9 +232,9 @@ std::string charts_of(std::span<const RunData> runs) {
 
 std::string footer_of(std::span<const RunData> runs) {
   return fmt::format(
-      "<footer>Hocket {}. Pale lines are the values as measured, full lines a moving average. A curve of "
+      "Hocket {}. Pale lines are the values as measured, full lines a moving average. A curve of "
       "more than {} "
-      "points shows the first, lowest, highest and last value of each stretch.</footer>\n",
+      "points shows the first, lowest, highest and last value of each stretch.",
       escape_html(runs[0].find_summary("version").value_or("")), kMostPoints);
 }
 
@@ -255,30 +242,15 @@ std::string footer_of(std::span<const RunData> runs) {
 
 std::string render_report(std::span<const RunData> runs) {
   HOCKET_CHECK(!runs.empty());
-  const std::string nonce = random_number();
-  std::string html = fmt::format(R"(<!doctype html>
-<html lang="en" data-theme="light">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}'; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{1} · Hocket</title>
-<style nonce="{0}">
-{2}</style>
-</head>
-<body>
-)",
-                                 nonce, escape_html(title_of(runs)), kReportCss);
-  html += header_of(runs) + "<main>\n" + notices_of(runs);
-  html += runs.size() == 1 ? render_cards(runs[0]) : render_comparison(runs);
-  html += charts_of(runs) + render_summary_table(runs) + render_settings_table(runs) + "</main>\n" +
-          footer_of(runs);
-  const std::string data = fmt::format(R"({{"runs":{}}})", list_json(runs, run_json));
-  html += "<script type=\"application/json\" id=\"data\">" + escape_json_for_html(data) + "</script>\n";
-  for (const std::string_view script : {kChartJs, kReportJs, kTimelineJs}) {
-    html += fmt::format("<script nonce=\"{}\">{}</script>\n", nonce, script);
-  }
-  return html + "</body>\n</html>\n";
+  PageParts page;
+  page.title = title_of(runs);
+  page.header = header_of(runs);
+  page.main = notices_of(runs) + (runs.size() == 1 ? render_cards(runs[0]) : render_comparison(runs));
+  page.main += charts_of(runs) + render_summary_table(runs) + render_settings_table(runs);
+  page.footer = footer_of(runs);
+  page.data = fmt::format(R"({{"runs":{}}})", list_json(runs, run_json));
+  page.scripts = {kReportJs, kTimelineJs};
+  return render_page(page);
 }
 
 }  // namespace hocket

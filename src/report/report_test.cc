@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "report/chart_js.h"
+#include "report/compare_js.h"
+#include "report/page_js.h"
 #include "report/report_js.h"
 #include "report/timeline_js.h"
 
@@ -41,7 +43,7 @@ TEST(RenderReport, TextOfARunIsNeverMarkup) {
     EXPECT_EQ(html.find(kEvil), std::string::npos);
     EXPECT_EQ(html.find("<script>"), std::string::npos);
     EXPECT_EQ(html.find("alert(1)</script>"), std::string::npos);
-    EXPECT_EQ(count_of(html, "</script>"), 4U);
+    EXPECT_EQ(count_of(html, "</script>"), 6U);
     EXPECT_NE(html.find("&lt;script&gt;alert(1)"), std::string::npos);
   }
 }
@@ -52,7 +54,7 @@ TEST(RenderReport, LoadsNothingAndLetsOnlyItsOwnScriptsRun) {
   const std::string before = "script-src 'nonce-";
   const std::string nonce = html.substr(html.find(before) + before.size(), 32);
   EXPECT_EQ(nonce.find_first_not_of("0123456789abcdef"), std::string::npos) << nonce;
-  EXPECT_EQ(count_of(html, "<script nonce=\"" + nonce + "\">"), 3U);
+  EXPECT_EQ(count_of(html, "<script nonce=\"" + nonce + "\">"), 5U);
   EXPECT_EQ(render_report(std::vector{run_of("plain")}).find(nonce), std::string::npos);
   for (const char* loading : {" src=", " href=", "@import", "url("}) {
     EXPECT_EQ(html.substr(0, html.find("<script nonce")).find(loading), std::string::npos) << loading;
@@ -60,7 +62,7 @@ TEST(RenderReport, LoadsNothingAndLetsOnlyItsOwnScriptsRun) {
 }
 
 TEST(RenderReport, EmbeddedScriptsCannotEndTheirElement) {
-  for (const std::string_view script : {kChartJs, kReportJs, kTimelineJs}) {
+  for (const std::string_view script : {kChartJs, kPageJs, kReportJs, kTimelineJs, kCompareJs}) {
     EXPECT_GT(script.size(), 1000U);
     EXPECT_EQ(script.find("</script"), std::string_view::npos);
     EXPECT_EQ(script.find("<!--"), std::string_view::npos);

@@ -5,11 +5,11 @@
   const canvas = document.getElementById("timeline");
   if (!canvas) return;
   const tip = document.getElementById("timeline-tip");
-  const rowHeight = 26, barHeight = 18, axisHeight = 24, labelWidth = report.data.runs.length > 1 ? 230 : 150;
+  const rowHeight = 26, barHeight = 18, axisHeight = 24, labelWidth = page.data.runs.length > 1 ? 230 : 150;
 
   const lanes = [];
-  report.data.runs.forEach((run) => run.trace.lanes.forEach((lane, index) => {
-    const prefix = report.data.runs.length > 1 ? `${run.label} · ` : "";
+  page.data.runs.forEach((run) => run.trace.lanes.forEach((lane, index) => {
+    const prefix = page.data.runs.length > 1 ? `${run.label} · ` : "";
     const spans = run.trace.spans.filter((span) => span[0] === index).sort((a, b) => a[2] - b[2]);
     if (spans.length) lanes.push({ label: `${prefix}${lane.process} · ${lane.thread}`, names: run.trace.names, spans });
   }));
@@ -48,22 +48,22 @@
     context.textAlign = "center";
     for (let time = Math.ceil((from - begin) / step) * step; time <= to - begin; time += step) {
       const x = xOf(begin + time);
-      context.fillStyle = report.css("--grid");
+      context.fillStyle = page.css("--grid");
       context.fillRect(Math.round(x), 0, 1, height - axisHeight);
-      context.fillStyle = report.css("--soft");
+      context.fillStyle = page.css("--soft");
       context.fillText(duration(+time.toPrecision(12)), x, height - axisHeight / 2);
     }
   }
 
   function drawLane(context, lane, top) {
     context.textAlign = "left";
-    context.fillStyle = report.css("--ink");
+    context.fillStyle = page.css("--ink");
     context.fillText(shorten(context, lane.label, labelWidth - 12), 0, top + rowHeight / 2);
     context.save();
     context.beginPath();
     context.rect(labelWidth, top, plotWidth(), rowHeight);
     context.clip();
-    const colors = lane.names.map((name) => report.kindColor(name.kind));
+    const colors = lane.names.map((name) => page.kindColor(name.kind));
     const y = top + (rowHeight - barHeight) / 2;
     let drawnTo = -1;
     for (const [, name, start, length] of lane.spans) {
@@ -94,7 +94,7 @@
     drawAxis(context, height);
     lanes.forEach((lane, index) => drawLane(context, lane, index * rowHeight));
     document.querySelectorAll("[data-kind]").forEach((mark) => {
-      mark.style.background = report.kindColor(mark.dataset.kind);
+      mark.style.background = page.kindColor(mark.dataset.kind);
     });
   }
 
@@ -158,7 +158,5 @@
   document.querySelectorAll("[data-timeline]").forEach((button) =>
     button.addEventListener("click", () => actions[button.dataset.timeline]()));
   addEventListener("resize", draw);
-  report.timeline = { draw };
+  page.afterDraw = draw;
 })();
-report.start();
-if (location.hash === "#check") report.check();

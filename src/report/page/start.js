@@ -1,0 +1,3 @@
+"use strict";
+page.start();
+if (location.hash === "#check") page.check();
