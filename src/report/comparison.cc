@@ -1,0 +1,66 @@
+#include "report/comparison.h"
+
+#include <algorithm>
+
+#include "report/run_data.h"
+
+namespace hocket {
+namespace {
+
+const Series* find_series(const RunData& run, const std::string& key) {
+  const auto at = run.series.find(key);
+  return at == run.series.end() ? nullptr : &at->second;
+}
+
+std::vector<TestPoint> tests_of(const RunData& run) {
+  const Series* accuracies = find_series(run, "eval/test/accuracy");
+  const Series* series = accuracies != nullptr ? accuracies : find_series(run, "eval/test/loss");
+  if (series == nullptr) return {};
+  const double bytes_per_step =
+      run.find_number("bytes_sent").value_or(0) / std::max(1.0, run.find_number("steps").value_or(1));
+  std::vector<TestPoint> tests;
+  for (const Point& point : *series) {
+    tests.push_back({point.step, point.epoch, point.seconds, point.step * bytes_per_step,
+                     accuracies != nullptr ? 1 - point.value : point.value});
+  }
+  return tests;
+}
+
+}  // namespace
+
+const char* name_of(TrialStatus status) {
+  switch (status) {
+    case TrialStatus::done: return "done";
+    case TrialStatus::diverged: return "diverged";
+    case TrialStatus::failed: return "failed";
+    case TrialStatus::pending: break;
+  }
+  return "pending";
+}
+
+void load_trial(const std::filesystem::path& folder, Trial& trial) {
+  if (!std::filesystem::exists(folder / "summary.json")) return;
+  const RunData run = load_run(folder);
+  const auto number = [&](const char* key) { return run.find_number(key).value_or(0); };
+  trial.wall_seconds = number("wall_seconds");
+  trial.train_seconds = number("train_seconds");
+  trial.cpu_seconds = number("cpu_seconds");
+  trial.compute_seconds = number("compute_seconds");
+  trial.comm_seconds = number("comm_seconds");
+  trial.exposed_comm_seconds = number("exposed_comm_seconds");
+  trial.wait_seconds = number("wait_seconds");
+  trial.samples_per_second = number("samples_per_second");
+  trial.bytes_sent = number("bytes_sent");
+  trial.peak_rss_bytes = number("peak_rss_bytes");
+  trial.parameter_hash = run.find_summary("parameter_hash").value_or("");
+  trial.tests = tests_of(run);
+}
+
+bool Comparison::is_complete() const {
+  return std::all_of(ways.begin(), ways.end(), [](const ComparedWay& way) {
+    return std::none_of(way.trials.begin(), way.trials.end(),
+                        [](const Trial& trial) { return trial.status == TrialStatus::pending; });
+  });
+}
+
+}  // namespace hocket
