@@ -28,6 +28,9 @@ class Arguments {
   void add(std::string flag, std::vector<std::string> values) {
     options_[std::move(flag)] = std::move(values);
   }
+  void remove(std::string_view flag) {
+    if (const auto at = options_.find(flag); at != options_.end()) options_.erase(at);
+  }
   void add_word(std::string word) { words_.push_back(std::move(word)); }
 
  private:

@@ -7,6 +7,7 @@ namespace hocket {
 
 Command train_command();
 Command eval_command();
+Command compare_command();
 Command models_command();
 Command data_command();
 Command report_command();

@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   const hocket::Command commands[] = {
       hocket::train_command(),     //
       hocket::eval_command(),      //
+      hocket::compare_command(),   //
       hocket::models_command(),    //
       hocket::data_command(),      //
       hocket::report_command(),    //

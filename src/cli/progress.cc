@@ -10,9 +10,6 @@
 namespace hocket {
 namespace {
 
-constexpr std::chrono::milliseconds kRedraw{100};
-constexpr std::chrono::seconds kLineEvery{10};
-constexpr std::string_view kErase = "\r\x1b[2K";
 constexpr int kSmallestBar = 10;
 constexpr int kLargestBar = 30;
 
@@ -62,28 +59,19 @@ std::string progress_line(const StepRecord& record, std::optional<double> second
                      text);
 }
 
-void Progress::note(std::string_view line) {
-  if (!is_quiet_) warn(line);
-}
-
-void Progress::warn(std::string_view message) {
-  erase();
-  write_message(message);
-}
-
 void Progress::update(const StepRecord& record) {
   const Clock::time_point now = Clock::now();
   if (!last_) {
     first_step_ = record.step;
     first_time_ = now;
-    if (!terminal_.is_live) shown_ = now;
+    line_.begin(now);
   }
   last_ = record;
   show(now);
 }
 
 void Progress::count_step() {
-  if (!last_ || is_quiet_ || !terminal_.is_live) return;
+  if (!last_ || line_.is_quiet() || !line_.terminal().is_live) return;
   ++last_->step;
   show(Clock::now());
 }
@@ -95,25 +83,15 @@ void Progress::update(const EvalRecord& record) {
 }
 
 void Progress::show(Clock::time_point now) {
-  const auto pause = terminal_.is_live ? Clock::duration(kRedraw) : Clock::duration(kLineEvery);
-  if (is_quiet_ || now - shown_ < pause) return;
-  shown_ = now;
-  if (terminal_.is_live) {
-    const std::string line = progress_line(*last_, seconds_left(now), terminal_.columns, terminal_.has_color);
-    write_raw(fmt::format("{}{}", kErase, line));
-    is_drawn_ = true;
-  } else {
-    write_message(joined_within(parts_of(*last_, seconds_left(now)), 1000));
-  }
-}
-
-void Progress::erase() {
-  if (is_drawn_) write_raw(kErase);
-  is_drawn_ = false;
+  if (!line_.is_due(now)) return;
+  const Terminal& terminal = line_.terminal();
+  line_.show(terminal.is_live ? progress_line(*last_, seconds_left(now), terminal.columns, terminal.has_color)
+                              : joined_within(parts_of(*last_, seconds_left(now)), 1000),
+             now);
 }
 
 void Progress::close() {
-  erase();
+  line_.erase();
   last_.reset();
 }
 

@@ -1,11 +1,10 @@
-#include <unistd.h>
-
 #include <chrono>
 
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/cross_validation.h"
 #include "cli/exit_code.h"
+#include "cli/key_options.h"
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
@@ -18,15 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string help_of(const Key& key) {
-  const std::string fallback = text_of(key, TrainOptions());
-  if (key.placeholder.empty() || fallback.empty() || fallback == "0") return key.help;
-  return fmt::format("{} ({})", key.help, fallback == "auto" ? key.automatic : fallback);
-}
-
 std::vector<Option> train_options() {
-  std::vector<Option> options;
-  for (const Key& key : all_keys()) options.push_back({key.flag(), key.placeholder, help_of(key), key.group});
+  std::vector<Option> options = key_options();
   const std::string group = options.back().group;
   options.push_back({"resume", "DIR",
                      "go on where the run in DIR, or in --out, stopped; its settings hold unless given anew",
@@ -48,17 +40,6 @@ struct Request {
   fs::path out;  // Empty: a new folder below runs/.
   bool resumes = false;
 };
-
-Settings read_settings(const Arguments& arguments, const fs::path& resumed_config) {
-  Settings settings;
-  if (!resumed_config.empty() && fs::exists(resumed_config)) settings.read_file(resumed_config);
-  if (arguments.has("config")) settings.read_file(arguments.text("config"));
-  settings.read_environment(environ);
-  settings.read_flags(arguments);
-  settings.read_assignments(arguments);
-  settings.require_consistent();
-  return settings;
-}
 
 // Only the first rank looks whether the folder is free: the others may find it in use by the first.
 Request read_request(const Arguments& arguments, bool is_first) {

@@ -38,7 +38,7 @@ const char* name_of(TrialStatus status) {
   return "pending";
 }
 
-void load_trial(const std::filesystem::path& folder, Trial& trial) {
+void load_trial(const std::filesystem::path& folder, TrainTrial& trial) {
   if (!std::filesystem::exists(folder / "summary.json")) return;
   const RunData run = load_run(folder);
   const auto number = [&](const char* key) { return run.find_number(key).value_or(0); };
@@ -59,7 +59,7 @@ void load_trial(const std::filesystem::path& folder, Trial& trial) {
 bool Comparison::is_complete() const {
   return std::all_of(ways.begin(), ways.end(), [](const ComparedWay& way) {
     return std::none_of(way.trials.begin(), way.trials.end(),
-                        [](const Trial& trial) { return trial.status == TrialStatus::pending; });
+                        [](const TrainTrial& trial) { return trial.status == TrialStatus::pending; });
   });
 }
 

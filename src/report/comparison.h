@@ -22,7 +22,7 @@ enum class TrialStatus : std::uint8_t { pending, done, diverged, failed };
 const char* name_of(TrialStatus status);
 
 // One run of one way, with one seed.
-struct Trial {
+struct TrainTrial {
   std::uint64_t seed = 0;
   std::string folder;      // Relative to that of the comparison.
   bool is_repeat = false;  // Of the run with the same seed, to compare the hash: no part of any statistic.
@@ -45,7 +45,7 @@ struct Trial {
 
 // Fills in what the run folder says about the run. A folder without a summary leaves the trial as it is.
 // Throws DataError where a file in it is not what it claims to be.
-void load_trial(const std::filesystem::path& folder, Trial& trial);
+void load_trial(const std::filesystem::path& folder, TrainTrial& trial);
 
 // A way to train: what it is before it runs, and its runs.
 struct ComparedWay {
@@ -58,7 +58,7 @@ struct ComparedWay {
   std::vector<std::string> tuned;  // Keys about workers that were not left at their defaults.
   std::string assumption;
   std::size_t baseline = 0;  // The way of one worker with the same settings otherwise.
-  std::vector<Trial> trials{};
+  std::vector<TrainTrial> trials{};
 };
 
 // In any currency.

@@ -64,7 +64,7 @@ Json curve_json(const std::vector<CurvePoint>& curve) {
   return json;
 }
 
-Json trial_json(const Trial& trial) {
+Json trial_json(const TrainTrial& trial) {
   Json json{{"seed", trial.seed}, {"run", trial.folder}, {"status", name_of(trial.status)}};
   json["repeat"] = trial.is_repeat;
   json["reason"] = trial.reason.empty() ? Json(nullptr) : Json(trial.reason);
@@ -116,7 +116,7 @@ Json way_json(const Comparison& comparison, const ComparedWay& way, const WaySco
   json["peak_rss_bytes"] = score.peak_rss_bytes;
   json["curve"] = curve_json(score.curve);
   json["runs"] = Json::array();
-  for (const Trial& trial : way.trials) json["runs"].push_back(trial_json(trial));
+  for (const TrainTrial& trial : way.trials) json["runs"].push_back(trial_json(trial));
   return json;
 }
 

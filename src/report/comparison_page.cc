@@ -130,7 +130,7 @@ std::string assumptions(const Comparison& comparison) {
   return html + "</tbody></table></div>\n";
 }
 
-std::string run_row(const Comparison& comparison, std::size_t way, const Trial& trial) {
+std::string run_row(const Comparison& comparison, std::size_t way, const TrainTrial& trial) {
   const bool has_report = trial.status == TrialStatus::done;
   const std::string name = fmt::format("seed {}{}", trial.seed, trial.is_repeat ? ", again" : "");
   const std::string run =
@@ -153,7 +153,7 @@ std::string runs(const Comparison& comparison) {
       "hash</th>"
       "</tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < comparison.ways.size(); ++i) {
-    for (const Trial& trial : comparison.ways[i].trials) html += run_row(comparison, i, trial);
+    for (const TrainTrial& trial : comparison.ways[i].trials) html += run_row(comparison, i, trial);
   }
   return html + "</tbody></table></div>\n";
 }

@@ -9,15 +9,15 @@ namespace {
 constexpr double kSecondsPerHour = 3600;
 constexpr double kGigabyte = 1e9;
 
-std::vector<const Trial*> trials_with(const ComparedWay& way, TrialStatus status) {
-  std::vector<const Trial*> trials;
-  for (const Trial& trial : way.trials) {
+std::vector<const TrainTrial*> trials_with(const ComparedWay& way, TrialStatus status) {
+  std::vector<const TrainTrial*> trials;
+  for (const TrainTrial& trial : way.trials) {
     if (trial.status == status && !trial.is_repeat) trials.push_back(&trial);
   }
   return trials;
 }
 
-std::optional<double> best_error_of(const Trial& trial) {
+std::optional<double> best_error_of(const TrainTrial& trial) {
   std::optional<double> best;
   for (const TestPoint& test : trial.tests) {
     if (std::isfinite(test.error) && (!best || test.error < *best)) best = test.error;
@@ -29,7 +29,7 @@ std::optional<double> chosen_target(const Comparison& comparison) {
   if (comparison.target_error) return comparison.target_error;
   std::optional<double> target;
   for (const ComparedWay& way : comparison.ways) {
-    for (const Trial* trial : trials_with(way, TrialStatus::done)) {
+    for (const TrainTrial* trial : trials_with(way, TrialStatus::done)) {
       const std::optional<double> best = best_error_of(*trial);
       if (best && (!target || *best > *target)) target = best;
     }
@@ -37,7 +37,7 @@ std::optional<double> chosen_target(const Comparison& comparison) {
   return target;
 }
 
-const TestPoint* find_test(const Trial& trial, double target) {
+const TestPoint* find_test(const TrainTrial& trial, double target) {
   const auto at = std::find_if(trial.tests.begin(), trial.tests.end(),
                                [&](const TestPoint& test) { return test.error <= target; });
   return trial.status == TrialStatus::done && at != trial.tests.end() ? &*at : nullptr;
@@ -49,7 +49,7 @@ double cost_of(double seconds, double bytes, int workers, const Prices& prices) 
 
 void score_efficiency(const ComparedWay& way, double target, const Prices& prices, WayScore& score) {
   std::vector<Needed> seconds, epochs, bytes, worker_seconds, costs;
-  for (const Trial& trial : way.trials) {
+  for (const TrainTrial& trial : way.trials) {
     if (trial.status == TrialStatus::pending || trial.is_repeat) continue;
     const TestPoint* test = find_test(trial, target);
     const auto value = [&](double number) { return test == nullptr ? Needed() : Needed(number); };
@@ -70,9 +70,9 @@ void score_efficiency(const ComparedWay& way, double target, const Prices& price
 }
 
 std::optional<bool> repeats_bitwise(const ComparedWay& way) {
-  for (const Trial& repeat : way.trials) {
+  for (const TrainTrial& repeat : way.trials) {
     if (!repeat.is_repeat || repeat.status != TrialStatus::done) continue;
-    for (const Trial& first : way.trials) {
+    for (const TrainTrial& first : way.trials) {
       if (first.is_repeat || first.seed != repeat.seed || first.status != TrialStatus::done) continue;
       return first.parameter_hash == repeat.parameter_hash;
     }
@@ -82,7 +82,7 @@ std::optional<bool> repeats_bitwise(const ComparedWay& way) {
 
 void score_stability(const ComparedWay& way, WayScore& score) {
   std::vector<double> errors;
-  for (const Trial* trial : trials_with(way, TrialStatus::done)) {
+  for (const TrainTrial* trial : trials_with(way, TrialStatus::done)) {
     if (!trial->tests.empty()) errors.push_back(trial->tests.back().error);
   }
   score.final_error = estimate_mean(errors);
@@ -91,20 +91,25 @@ void score_stability(const ComparedWay& way, WayScore& score) {
 }
 
 template <typename Value>
-double median_over(const std::vector<const Trial*>& trials, Value value) {
+double median_over(const std::vector<const TrainTrial*>& trials, Value value) {
   std::vector<double> values;
-  for (const Trial* trial : trials) values.push_back(value(*trial));
+  for (const TrainTrial* trial : trials) values.push_back(value(*trial));
   return values.empty() ? 0 : median_of(std::move(values));
 }
 
-TimeShares shares_of(const std::vector<const Trial*>& trials) {
+double known_seconds(const TrainTrial& trial) {
+  return trial.compute_seconds + trial.exposed_comm_seconds + trial.wait_seconds;
+}
+
+TimeShares shares_of(const std::vector<const TrainTrial*>& trials) {
   TimeShares shares;
   double all = 0;
-  for (const Trial* trial : trials) {
+  for (const TrainTrial* trial : trials) {
     shares.compute += trial->compute_seconds;
     shares.communication += trial->exposed_comm_seconds;
     shares.wait += trial->wait_seconds;
-    all += trial->train_seconds;
+    all +=
+        std::max(trial->train_seconds, known_seconds(*trial));  // Ranks differ from the first, by a little.
   }
   if (all <= 0) return {};
   shares.other = std::max(0.0, all - shares.compute - shares.communication - shares.wait);
@@ -113,11 +118,11 @@ TimeShares shares_of(const std::vector<const Trial*>& trials) {
 }
 
 // All runs of a way test after the same steps; one that stopped at its target has fewer tests.
-std::vector<CurvePoint> curve_of(const std::vector<const Trial*>& trials) {
+std::vector<CurvePoint> curve_of(const std::vector<const TrainTrial*>& trials) {
   std::vector<CurvePoint> curve;
   for (std::size_t i = 0;; ++i) {
     std::vector<const TestPoint*> tests;
-    for (const Trial* trial : trials) {
+    for (const TrainTrial* trial : trials) {
       if (i < trial->tests.size()) tests.push_back(&trial->tests[i]);
     }
     if (tests.empty()) return curve;
@@ -139,23 +144,23 @@ std::vector<CurvePoint> curve_of(const std::vector<const Trial*>& trials) {
 }
 
 void score_the_rest(const ComparedWay& way, const Prices& prices, WayScore& score) {
-  const std::vector<const Trial*> done = trials_with(way, TrialStatus::done);
+  const std::vector<const TrainTrial*> done = trials_with(way, TrialStatus::done);
   if (done.empty()) return;
-  const auto median = [&](double Trial::*member) {
-    return median_over(done, [&](const Trial& trial) { return trial.*member; });
+  const auto median = [&](double TrainTrial::*member) {
+    return median_over(done, [&](const TrainTrial& trial) { return trial.*member; });
   };
-  score.samples_per_second = median(&Trial::samples_per_second);
-  score.wall_seconds = median(&Trial::wall_seconds);
-  score.train_seconds = median(&Trial::train_seconds);
-  score.cpu_seconds = median(&Trial::cpu_seconds);
-  score.bytes_sent = median(&Trial::bytes_sent);
-  score.peak_rss_bytes = median(&Trial::peak_rss_bytes);
-  score.exposed_comm_fraction = median_over(done, [](const Trial& trial) {
+  score.samples_per_second = median(&TrainTrial::samples_per_second);
+  score.wall_seconds = median(&TrainTrial::wall_seconds);
+  score.train_seconds = median(&TrainTrial::train_seconds);
+  score.cpu_seconds = median(&TrainTrial::cpu_seconds);
+  score.bytes_sent = median(&TrainTrial::bytes_sent);
+  score.peak_rss_bytes = median(&TrainTrial::peak_rss_bytes);
+  score.exposed_comm_fraction = median_over(done, [](const TrainTrial& trial) {
     return trial.comm_seconds > 0 ? trial.exposed_comm_seconds / trial.comm_seconds : 0;
   });
   score.cost = cost_of(score.train_seconds, score.bytes_sent, way.workers, prices);
   std::vector<double> best;
-  for (const Trial* trial : done) {
+  for (const TrainTrial* trial : done) {
     if (const auto error = best_error_of(*trial)) best.push_back(*error);
   }
   if (!best.empty()) score.best_error = median_of(std::move(best));
@@ -165,7 +170,7 @@ void score_the_rest(const ComparedWay& way, const Prices& prices, WayScore& scor
 
 WayScore score_alone(const ComparedWay& way, std::optional<double> target, const Prices& prices) {
   WayScore score;
-  for (const Trial& trial : way.trials) {
+  for (const TrainTrial& trial : way.trials) {
     if (trial.status == TrialStatus::pending || trial.is_repeat) continue;
     ++score.runs;
     score.done += trial.status == TrialStatus::done ? 1 : 0;

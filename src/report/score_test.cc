@@ -13,8 +13,8 @@ namespace {
 constexpr const char* kEvil = "</script><script>alert(1)</script><!-- \"'&";
 
 // A run whose error falls from 0.5 at its first test to `last` at its third, a second after the other.
-Trial run_of(std::uint64_t seed, double last, double seconds_per_test = 1) {
-  Trial trial{.seed = seed, .folder = "way/seed", .status = TrialStatus::done};
+TrainTrial run_of(std::uint64_t seed, double last, double seconds_per_test = 1) {
+  TrainTrial trial{.seed = seed, .folder = "way/seed", .status = TrialStatus::done};
   trial.train_seconds = 3 * seconds_per_test;
   trial.compute_seconds = 2 * seconds_per_test;
   trial.comm_seconds = 2 * seconds_per_test;
@@ -28,11 +28,11 @@ Trial run_of(std::uint64_t seed, double last, double seconds_per_test = 1) {
   return trial;
 }
 
-Trial run_that(TrialStatus status) {
+TrainTrial run_that(TrialStatus status) {
   return {.seed = 9, .folder = "", .status = status, .reason = "because"};
 }
 
-ComparedWay way_of(int workers, std::vector<Trial> trials) {
+ComparedWay way_of(int workers, std::vector<TrainTrial> trials) {
   ComparedWay way;
   way.label = std::to_string(workers) + " workers";
   way.group = "all-reduce";
@@ -109,7 +109,7 @@ TEST(Score, AnAddedWorkerIsJudgedAgainstTheNextSmallerWay) {
 
 TEST(Score, ARepeatOnlyComparesBits) {
   Comparison comparison = two_ways();
-  Trial repeat = run_of(1, 0.9);
+  TrainTrial repeat = run_of(1, 0.9);
   repeat.is_repeat = true;
   comparison.ways[0].trials.push_back(repeat);
   EXPECT_EQ(score(comparison).ways[0].runs, 2);

@@ -227,7 +227,7 @@ class Training {
       return loss;
     const std::string culprit = first_bad_tensor(executable, slot_, bindings);
     const std::string who = team_.is_alone() ? "" : fmt::format("rank {}: ", team_.rank());
-    throw Error("{}step {}: the loss is not finite: {} (learning rate {:.4g})", who, step_ + 1, culprit,
+    throw Error("{}step {}: {}: {} (learning rate {:.4g})", who, step_ + 1, kNotFinite, culprit,
                 rate_.at(step_));
   }
 

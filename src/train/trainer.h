@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "train/options.h"
@@ -71,6 +72,9 @@ struct TrainResult {
   bool interrupted = false;
   bool target_missed = false;
 };
+
+// Stands in the message of the Error with which train() gives up on a run that diverges.
+inline constexpr std::string_view kNotFinite = "the loss is not finite";
 
 // Trains as `options` say, together with the other ranks of the team, of which the first writes checkpoints
 // below options.out. When `stop` becomes true on any rank they end the step, write a checkpoint and return

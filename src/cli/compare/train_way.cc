@@ -1,0 +1,237 @@
+#include "cli/compare/train_way.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.h"
+#include "graph/mesh.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kWorkersColumn = 0;
+constexpr std::size_t kMeshColumn = 1;
+
+// The axes of a mesh but for dp, which is data parallelism as without a mesh.
+std::string cut_axes(const std::string& mesh) {
+  if (mesh == "auto") return "";
+  std::string text;
+  const Mesh parsed = Mesh::parse(mesh, 0);
+  for (const Mesh::Axis& axis : parsed.axes()) {
+    if (axis.name == "dp" || axis.size == 1) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis.name, axis.size);
+  }
+  return text;
+}
+
+std::string nothing(const std::string&) { return ""; }
+
+std::string workers_word(const std::string& value, bool) {
+  return value == "1" ? "1 worker" : value + " workers";
+}
+
+std::string mesh_word(const std::string& value, bool) { return cut_axes(value); }
+std::string mesh_knob(const std::string& value) { return cut_axes(value).empty() ? "" : "mesh"; }
+std::string mesh_assumption(const std::string& value) {
+  if (cut_axes(value).empty()) return "";
+  return "tensor parallel assumes a link that carries activations and their gradients within every layer, in "
+         "the "
+         "middle of each step";
+}
+
+std::string zero_word(const std::string& value, bool) { return value == "0" ? "" : "ZeRO " + value; }
+std::string zero_knob(const std::string& value) { return value == "0" ? "" : "zero"; }
+std::string zero_assumption(const std::string& value) {
+  if (value == "0") return "";
+  if (value == "3")
+    return "ZeRO 3 assumes that gathering every parameter twice a step is cheaper than memory";
+  return fmt::format("ZeRO {} assumes that memory is short: it sends what all-reduce sends, in two halves",
+                     value);
+}
+
+std::string batch_word(const std::string& value, bool varies) {
+  if (!varies) return "";
+  return value == "auto" ? "default batch" : "batch " + value;
+}
+
+std::string rule_word(const std::string& value, bool varies) { return varies ? "lr " + value : ""; }
+std::string rule_knob(const std::string& value) { return value == "linear" ? "lr_base_batch" : ""; }
+std::string rule_assumption(const std::string& value) {
+  if (value != "linear") return "";
+  return "the linear rule assumes that k times the batch stands k times the rate, which fails early in "
+         "training "
+         "and for large batches";
+}
+
+const Key& key_of(const WayColumn& column) { return *find_key(column.key); }
+
+std::vector<std::string> split(const std::string& list, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(separator, begin), list.size());
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// As text_of() writes it, so that equal values are equal texts.
+std::string canonical(const Key& key, const std::string& value) {
+  TrainOptions options;
+  assign(key, value, options, "--" + key.flag());
+  return text_of(key, options);
+}
+
+std::vector<std::string> values_of(const WayColumn& column, const Arguments& arguments,
+                                   const Settings& base) {
+  const Key& key = key_of(column);
+  if (!arguments.has(key.flag())) return {text_of(key, base.train_options())};
+  std::vector<std::string> values;
+  for (const std::string& list : arguments.all(key.flag())) {
+    for (const std::string& value : split(list, column.separator)) values.push_back(canonical(key, value));
+  }
+  return values;
+}
+
+// With the number of workers that its mesh says, and with one worker like any other way of one worker.
+TrainWay normal(TrainWay way) {
+  const std::string& workers = way.values[kWorkersColumn];
+  const std::string& mesh = way.values[kMeshColumn];
+  const auto count = parse_integer(workers).value_or(0);
+  try {
+    const int size = Mesh::parse(mesh == "auto" ? "" : mesh, static_cast<int>(count)).size();
+    way.values[kWorkersColumn] = std::to_string(size);
+  } catch (const ConfigError& error) {
+    throw ConfigError(
+        "compare: {} workers with mesh {} is no way to train: {}; a mesh alone says how many workers",
+        workers, mesh, error.what());
+  }
+  return way.values[kWorkersColumn] == "1" ? baseline_of(way) : way;
+}
+
+void add_once(const TrainWay& way, std::vector<TrainWay>& ways) {
+  if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
+}
+
+bool varies(std::size_t column, std::span<const TrainWay> all) {
+  return std::any_of(all.begin(), all.end(),
+                     [&](const TrainWay& way) { return way.values[column] != all.front().values[column]; });
+}
+
+// The words of a way from column `first` on, after those already in `text`.
+std::string words_of(const TrainWay& way, std::span<const TrainWay> all, std::size_t first,
+                     std::string text) {
+  const std::span<const WayColumn> columns = way_columns();
+  for (std::size_t i = first; i < columns.size(); ++i) {
+    const std::string word = columns[i].word(way.values[i], varies(i, all));
+    if (word.empty()) continue;
+    text += fmt::format("{}{}", text.empty() ? "" : i == kMeshColumn ? " " : ", ", word);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::span<const WayColumn> way_columns() {
+  static const std::vector<WayColumn> columns{
+      {"train.workers", ',', "1", workers_word, nothing, nothing},
+      {"train.mesh", ';', "auto", mesh_word, mesh_knob, mesh_assumption},
+      {"train.zero", ',', "0", zero_word, zero_knob, zero_assumption},
+      {"train.batch", ',', "", batch_word, nothing, nothing},
+      {"train.lr_rule", ',', "", rule_word, rule_knob, rule_assumption},
+  };
+  return columns;
+}
+
+TrainWay baseline_of(const TrainWay& way) {
+  TrainWay baseline = way;
+  const std::span<const WayColumn> columns = way_columns();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!columns[i].alone.empty()) baseline.values[i] = columns[i].alone;
+  }
+  return baseline;
+}
+
+std::vector<TrainWay> listed_ways(const Arguments& arguments, const Settings& base) {
+  std::vector<TrainWay> product{TrainWay()};
+  for (const WayColumn& column : way_columns()) {
+    std::vector<TrainWay> longer;
+    for (const std::string& value : values_of(column, arguments, base)) {
+      for (TrainWay way : product) {
+        way.values.push_back(value);
+        longer.push_back(std::move(way));
+      }
+    }
+    product = std::move(longer);
+  }
+  std::vector<TrainWay> ways;
+  for (const TrainWay& way : product) {
+    const TrainWay its = normal(way);
+    add_once(baseline_of(its), ways);
+    add_once(its, ways);
+  }
+  return ways;
+}
+
+Settings settings_of(const TrainWay& way, const Settings& base, std::string origin) {
+  Settings settings = base;
+  const std::span<const WayColumn> columns = way_columns();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const Key& key = key_of(columns[i]);
+    if (text_of(key, base.train_options()) == way.values[i]) continue;
+    settings.set(key, way.values[i], "--" + key.flag(), origin);
+  }
+  return settings;
+}
+
+int workers_of(const TrainWay& way) {
+  return static_cast<int>(parse_integer(way.values[kWorkersColumn]).value_or(1));
+}
+
+std::string label_of(const TrainWay& way, std::span<const TrainWay> all) { return words_of(way, all, 0, ""); }
+
+std::string group_of(const TrainWay& way, std::span<const TrainWay> all) {
+  const std::string mesh = cut_axes(way.values[kMeshColumn]);
+  std::string axes;  // Without their sizes: those grow with the workers.
+  for (const std::string& axis : mesh.empty() ? std::vector<std::string>() : split(mesh, ',')) {
+    axes += fmt::format("{}{}", axes.empty() ? "" : ",", axis.substr(0, axis.find('=')));
+  }
+  return words_of(way, all, kMeshColumn + 1, axes.empty() ? "all-reduce" : axes);
+}
+
+std::string folder_name(std::string_view label) {
+  std::string name;
+  for (const char c : label) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '=';
+    if (is_plain) name += c;
+    if (!is_plain && !name.empty() && name.back() != '-') name += '-';
+  }
+  return name;
+}
+
+std::vector<std::string> knobs_of(const TrainWay& way) {
+  std::vector<std::string> knobs;
+  for (std::size_t i = 0; i < way.values.size(); ++i) {
+    const std::string knob = way_columns()[i].knob(way.values[i]);
+    if (!knob.empty()) knobs.push_back(knob);
+  }
+  return knobs;
+}
+
+std::string assumption_of(const TrainWay& way) {
+  std::string text = "one process: nothing is assumed of others";
+  if (workers_of(way) > 1) {
+    text =
+        "synchronous all-reduce assumes equal workers, as each step waits for the slowest, and a network "
+        "that "
+        "carries 2N(P-1)/P bytes a step and worker, N being the bytes of all gradients";
+    if (!cut_axes(way.values[kMeshColumn]).empty()) text = "each step waits for the slowest worker";
+  }
+  for (std::size_t i = 0; i < way.values.size(); ++i) {
+    const std::string more = way_columns()[i].assumption(way.values[i]);
+    if (!more.empty()) text += "; " + more;
+  }
+  return text;
+}
+
+}  // namespace hocket

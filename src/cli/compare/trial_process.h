@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "cli/launch/rank_process.h"
+
+namespace hocket {
+
+// A `hocket train` in a process of its own, which ends with this object: at once, and with all its workers.
+// Used by one thread.
+class TrialProcess {
+ public:
+  // `words` follow the program's name. Throws ConfigError when it cannot be started.
+  explicit TrialProcess(const std::vector<std::string>& words);
+  ~TrialProcess();
+  TrialProcess(const TrialProcess&) = delete;
+  TrialProcess& operator=(const TrialProcess&) = delete;
+
+  bool wait(std::chrono::milliseconds most);  // True once it has ended.
+  void interrupt();                           // Asks it to stop after the step, as Ctrl-C does.
+
+  // Once it has ended. Exit codes are those of the program; 128 and the signal where one killed it.
+  int exit_code() const;
+  std::string last_words() const;  // Its error without "hocket: ", or how it ended.
+  const std::string& errors() const { return errors_; }
+
+ private:
+  void read_output();
+
+  RankProcess process_;
+  std::string errors_;  // All that it wrote to standard error.
+  int status_ = 0;
+  bool has_ended_ = false;
+};
+
+}  // namespace hocket
