@@ -128,6 +128,16 @@ Topology Topology::first(int world) const {
   return Topology(std::move(levels));
 }
 
+Topology Topology::among(std::span<const Rank> ranks) const {
+  std::vector<LinkLevel> levels = levels_;
+  for (LinkLevel& level : levels) {
+    std::vector<int> chosen;
+    for (const Rank rank : ranks) chosen.push_back(level.node_of[static_cast<std::size_t>(rank)]);
+    level.node_of = std::move(chosen);
+  }
+  return Topology(std::move(levels));
+}
+
 Topology uniform_topology(int world, const UniformOptions& options) {
   const Edge device{};
   const Edge host{options.link.alpha / 2, options.link.beta, 0};  // Of the two ends of a path.

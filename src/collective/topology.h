@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,8 @@ class Topology {
 
   // The same with the first `world` ranks only. Throws ConfigError where there are not so many.
   Topology first(int world) const;
+  // The same with these ranks only, which count as 0, 1, …
+  Topology among(std::span<const Rank> ranks) const;
 
  private:
   explicit Topology(std::vector<LinkLevel> levels);

@@ -24,7 +24,8 @@ std::string quoted(std::string_view text) {
 
 class DotPrinter {
  public:
-  explicit DotPrinter(const Graph& graph) : graph_(graph), producers_(producers(graph)) {}
+  DotPrinter(const Graph& graph, const std::function<std::string(ValueId)>& note)
+      : graph_(graph), note_(note), producers_(producers(graph)) {}
 
   std::string run() {
     text_ =
@@ -56,7 +57,9 @@ class DotPrinter {
       if (static_cast<int>(node.phase) != phase) continue;
       std::string label = fmt::format("{}\n{}", node.name, node.op->name());
       if (!node.attributes.entries().empty()) label += fmt::format("\n{}", to_string(node.attributes));
-      boxes += fmt::format("    n{} [label={}];\n", i, quoted(label));
+      const bool communicates = node.attributes.has("axis") && node.attributes.has("ranks");
+      boxes += fmt::format("    n{} [label={}{}];\n", i, quoted(label),
+                           communicates ? ", style=filled, fillcolor=\"#f4b183\"" : "");
     }
     if (boxes.empty()) return;
     text_ += fmt::format("  subgraph cluster_{} {{\n    label=\"{}\";\n{}  }}\n", phase, kPhaseNames[phase],
@@ -66,15 +69,20 @@ class DotPrinter {
   void print_edges() {
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       for (const ValueId id : graph_.nodes()[i].inputs) {
-        text_ +=
-            fmt::format("  {} -> n{} [label=\"{}\"];\n", origin(id), i, to_string(graph_.value(id).type));
+        text_ += fmt::format("  {} -> n{} [label={}];\n", origin(id), i, label(id));
       }
     }
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       const auto& [name, id] = graph_.outputs()[i];
       text_ += fmt::format("  o{} [shape=doubleoctagon, label={}];\n", i, quoted(name));
-      text_ += fmt::format("  {} -> o{} [label=\"{}\"];\n", origin(id), i, to_string(graph_.value(id).type));
+      text_ += fmt::format("  {} -> o{} [label={}];\n", origin(id), i, label(id));
     }
+  }
+
+  std::string label(ValueId id) const {
+    std::string text = to_string(graph_.value(id).type);
+    if (const std::string note = note_ ? note_(id) : ""; !note.empty()) text += '\n' + note;
+    return quoted(text);
   }
 
   std::string origin(ValueId id) const {
@@ -83,12 +91,15 @@ class DotPrinter {
   }
 
   const Graph& graph_;
+  const std::function<std::string(ValueId)>& note_;
   std::vector<int> producers_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string print_dot(const Graph& graph) { return DotPrinter(graph).run(); }
+std::string print_dot(const Graph& graph, const std::function<std::string(ValueId)>& note) {
+  return DotPrinter(graph, note).run();
+}
 
 }  // namespace hocket

@@ -67,7 +67,7 @@ class Placer {
       const ValueInfo& info = serial_.value(id);
       const Value own = graph().source(info.name, local_type(info.type, made_as(id), options_.mesh),
                                        info.role, info.attributes);
-      forms(id).push_back({made_as(id), own});
+      add_form(id, {made_as(id), own});
       result_.sources[info.name] = shard_of(info.type, made_as(id));
     }
   }
@@ -96,7 +96,12 @@ class Placer {
     HOCKET_CHECK(own.type() == expected, "node {}: placed as {}, but the operator gives {}", node.name,
                  to_string(expected), to_string(own.type()));
     graph().value(own.id()).role = info.role;
-    forms(id).push_back({made_as(id), own});
+    add_form(id, {made_as(id), own});
+  }
+
+  void add_form(ValueId id, const Form& form) {
+    forms(id).push_back(form);
+    result_.placements[form.value.id()] = form.placements;
   }
 
   static bool is_whole(const PlacementRule& rule) {
@@ -133,22 +138,27 @@ class Placer {
     });
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
       if (form.placements[axis] == wanted[axis]) continue;
-      record(id, form.placements, wanted[axis], axis, reader);
+      const std::size_t first = graph().nodes().size();
       form.value = convert(form.value, form.placements[axis], wanted[axis], axes_[axis], share(axis).index);
+      record(id, form.placements, wanted[axis], axis, reader, first);
       form.placements[axis] = wanted[axis];
     }
-    forms(id).push_back(form);
+    add_form(id, form);
     return form.value;
   }
 
+  // A conversion by the nodes from `first` on.
   void record(ValueId id, const Placements& from, const Placement& to, std::size_t axis,
-              const std::string& reader) {
+              const std::string& reader, std::size_t first) {
     const std::string collective(*collective_between(from[axis], to));
     if (collective.empty()) return;
     const std::size_t bytes = whole_bytes(id, from, axis);
+    const auto node =
+        std::find_if(graph().nodes().begin() + static_cast<std::ptrdiff_t>(first), graph().nodes().end(),
+                     [&](const Node& added) { return added.op->name() == collective; });
     result_.conversions.push_back({collective, axes_[axis].name, serial_.value(id).name, reader, from[axis],
-                                   to, axes_[axis].size, bytes,
-                                   options_.cost(collective, bytes, axes_[axis])});
+                                   to, axes_[axis].size, bytes, options_.cost(collective, bytes, axes_[axis]),
+                                   graph().value(node->outputs[0]).name});
   }
 
   // In the form that the update reads: it lies as its parameter does.

@@ -75,6 +75,7 @@ struct Conversion {
   int ranks = 1;
   std::size_t bytes = 0;  // Of the value on one rank, uncut along the axis.
   double seconds = 0;     // Predicted.
+  std::string result{};   // The collective's output, in the placed graph.
 };
 
 struct PlacedGraph {
@@ -82,6 +83,7 @@ struct PlacedGraph {
   std::vector<Gradient> gradients;       // One per parameter.
   std::map<std::string, Shard> sources;  // Of every source, by name.
   std::vector<Conversion> conversions;
+  std::map<ValueId, Placements> placements{};  // Of its values, but those in the middle of a conversion.
 };
 
 // The graph that rank `options.rank` runs. Outputs are made whole along every axis but dp, where sums stay

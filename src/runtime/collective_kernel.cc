@@ -7,9 +7,8 @@
 #include "tensor/arena.h"
 
 namespace hocket {
-namespace {
 
-std::optional<Collective> collective_of(const Node& node) {
+std::optional<Collective> CollectiveKernel::collective_of(const Node& node) {
   const std::string_view op = node.op->name();
   if (op == "all_reduce") return Collective::all_reduce;
   if (op == "all_gather" || op == "gather_blocks") return Collective::all_gather;
@@ -17,10 +16,6 @@ std::optional<Collective> collective_of(const Node& node) {
   if (op == "all_to_all") return Collective::all_to_all;
   return std::nullopt;
 }
-
-}  // namespace
-
-bool CollectiveKernel::is_for(const Node& node) { return collective_of(node).has_value(); }
 
 CollectiveKernel::CollectiveKernel(const Graph& graph, const Node& node, std::span<const Location> locations,
                                    Communicator& communicator)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ class CollectiveKernel final : public Kernel {
   CollectiveKernel(const Graph& graph, const Node& node, std::span<const Location> locations,
                    Communicator& communicator);
 
-  static bool is_for(const Node& node);
+  static std::optional<Collective> collective_of(const Node& node);  // Nothing where it does not communicate.
+  static bool is_for(const Node& node) { return collective_of(node).has_value(); }
 
   void run(Buffers in, Buffers out, std::byte* scratch) const override;
   std::size_t scratch_bytes() const override { return scratch_bytes_; }

@@ -48,13 +48,6 @@ PlacedGraph serial_step(const Graph& forward, const ProgramOptions& options) {
   return step;
 }
 
-// A step as this rank runs it, and how its parameters lie.
-struct Step {
-  PlacedGraph placed;
-  std::vector<Piece> parameters, buffers, states;  // Before buckets take their place.
-  std::vector<FlatBucket> buckets;
-};
-
 std::vector<Piece> pieces_of(const PlacedGraph& step, Role role) {
   std::vector<Piece> pieces;
   for (const ValueId id : step.graph->values_of(role)) {
@@ -75,8 +68,10 @@ ZeroOptions zero_options(const ProgramOptions& options) {
   return zero;
 }
 
-Step training_step(const Graph& forward, const ProgramOptions& options) {
-  Step step{serial_step(forward, options), {}, {}, {}, {}};
+}  // namespace
+
+PlacedStep training_step(const Graph& forward, const ProgramOptions& options) {
+  PlacedStep step{serial_step(forward, options), {}, {}, {}, {}};
   if (options.place.mesh.size() > 1)
     step.placed = place(*step.placed.graph, step.placed.gradients, options.place);
   Graph& graph = *step.placed.graph;
@@ -94,9 +89,11 @@ Step training_step(const Graph& forward, const ProgramOptions& options) {
   return step;
 }
 
+namespace {
+
 // Parameters lie as they do in training.
 std::unique_ptr<Graph> evaluation_graph(const Graph& forward, const ProgramOptions& options,
-                                        const Step& training) {
+                                        const PlacedStep& training) {
   std::unique_ptr<Graph> graph = for_inference(forward);
   if (options.place.mesh.size() > 1) {
     PlaceOptions as_trained = options.place;
@@ -144,7 +141,7 @@ void locate(std::vector<Piece>& pieces, const ArenaLayout& layout, std::span<con
 }  // namespace
 
 Program::Program(const Graph& forward, const ProgramOptions& options) : layouts_(forward) {
-  Step training = training_step(forward, options);
+  PlacedStep training = training_step(forward, options);
   layouts_ = StepLayouts(*training.placed.graph, training.placed.gradients);
   conversions_ = std::move(training.placed.conversions);
   std::unique_ptr<Graph> evaluation = evaluation_graph(forward, options, training);

@@ -35,6 +35,16 @@ struct Piece {
   bool is_whole() const { return shard.is_whole() && count == shard.shape.count(); }
 };
 
+// A training step as one rank runs it, not yet compiled for a machine.
+struct PlacedStep {
+  PlacedGraph placed;
+  std::vector<Piece> parameters, buffers, states;  // Before buckets take their place.
+  std::vector<FlatBucket> buckets;
+};
+
+// The step of rank `options.place.rank`, without its communicator. Fails as Program does.
+PlacedStep training_step(const Graph& forward, const ProgramOptions& options);
+
 // A model compiled for training and for evaluation. Both share the layouts of parameters and buffers.
 // Used by one thread at a time.
 class Program {
