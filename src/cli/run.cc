@@ -1,5 +1,6 @@
 #include "cli/run.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -23,6 +24,7 @@ Summary planned_summary(const TrainOptions& options, const Team& team) {
   summary.transport = team.transport();
   summary.dtype = options.dtype;
   summary.seed = options.seed;
+  summary.zero = options.zero;
   if (options.target_accuracy > 0) summary.target_accuracy = options.target_accuracy;
   summary.version = kVersion;
   return summary;
@@ -58,7 +60,9 @@ Summary summarize(const TrainOptions& options, const Team& team, const TrainResu
     summary.samples_per_second = static_cast<double>(result.samples) / summary.seconds.train_seconds;
   }
   if (summary.seconds.comm_seconds > 0) {
-    summary.exposed_comm_fraction = summary.seconds.exposed_comm_seconds / summary.seconds.comm_seconds;
+    // Waiting for a thread to say that it has finished can take longer than what it did.
+    summary.exposed_comm_fraction =
+        std::min(1.0, summary.seconds.exposed_comm_seconds / summary.seconds.comm_seconds);
   }
   summary.algorithm = result.algorithm;
   summary.bytes_sent = result.bytes_sent;
