@@ -1,7 +1,6 @@
 #!/usr/bin/python3 -B
 """However a step is cut, it trains the same model: tensor parallel, ZeRO, both, and what users declare."""
 
-
 from support.program import refusal, train
 
 TEXT = ["--model", "gpt,layers=1,width=32,heads=4", "--data", "synthetic:text", "--batch", "8", "--steps", "6"]
