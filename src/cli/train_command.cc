@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/cross_validation.h"
 #include "cli/exit_code.h"
+#include "cli/explain.h"
 #include "cli/key_options.h"
 #include "cli/run.h"
 #include "cli/signals.h"
@@ -23,6 +24,7 @@ std::vector<Option> train_options() {
   options.push_back({"resume", "DIR",
                      "go on where the run in DIR, or in --out, stopped; its settings hold unless given anew",
                      group, Option::Takes::optional_value});
+  for (Option& option : explain_options()) options.push_back(std::move(option));
   for (Option& option : settings_options()) options.push_back(std::move(option));
   for (Option& option : output_options()) options.push_back(std::move(option));
   return options;
@@ -103,6 +105,10 @@ int train_with(Team& team, const Request& request, const Arguments& arguments, c
   const bool is_new = request.out.empty() || !fs::exists(request.out);
   const RunFolder folder = agree_on_folder(request, team);
   warn_of_slow_dtype(request.settings.train_options().dtype, progress);
+  if (const std::string warning = warning_of_spread(team.mesh(), team.host_of());
+      team.is_first() && !warning.empty()) {
+    progress.warn("hocket: " + warning);
+  }
   try {
     if (is_cross_validation(request.settings)) {
       const CrossValidation all =
@@ -125,6 +131,8 @@ int run_train(const Arguments& arguments) {
   const Environment environment = detect_environment(process_variables());
   const Request request = read_request(arguments, environment.rank == 0);
   const TrainOptions options = request.settings.train_options();
+  if (arguments.has("explain")) return explain_run(options, environment, arguments);
+  require_explain(arguments);
   if (must_launch(options, environment)) return launch_workers(options, arguments);
   const StopSignals signals(environment.rank > 0);
   Team team = join_workers(options, environment);
@@ -148,6 +156,7 @@ Command train_command() {
       "hocket train --model lenet --data fashion-mnist --workers 2 --target-accuracy 0.9 --epochs 10",
       "hocket train --model resnet20 --data synthetic:cifar10 --lr-schedule cosine --augment flip,shift=4",
       "hocket train --model gpt --data text:book.txt --steps 1500",
+      "hocket train --model gpt --data synthetic:text --mesh dp=2,tp=2 --explain",
       "hocket train --model logreg,c=1 --data libsvm:a9a --test-data libsvm:a9a.t",
       "hocket train --resume runs/20260801-120000-lenet-allreduce",
   };

@@ -1,5 +1,8 @@
 #include "cli/workers.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
@@ -54,6 +57,21 @@ Team join_workers(const TrainOptions& options, const Environment& environment) {
   const AxisShare own = team.share_of_host();
   if (options.threads == 0) pin_to_part(own.index, own.count);
   return team;
+}
+
+std::string warning_of_spread(const Mesh& mesh, std::span<const int> hosts) {
+  for (Rank rank = 0; rank < mesh.size(); ++rank) {
+    const std::vector<int> members = mesh.members(rank, "tp");
+    const int host = hosts[static_cast<std::size_t>(rank)];
+    const auto is_beside = [&](int member) { return hosts[static_cast<std::size_t>(member)] == host; };
+    const auto beside = std::count_if(members.begin(), members.end(), is_beside);
+    if (beside == mesh.size_of("tp")) continue;
+    return fmt::format(
+        "tp={}, but of ranks {} only {} {} on the host of rank {}: what they send for each layer crosses "
+        "hosts",
+        mesh.size_of("tp"), fmt::join(members, ","), beside, beside == 1 ? "is" : "are", rank);
+  }
+  return "";
 }
 
 }  // namespace hocket

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "cli/arguments.h"
 #include "net/environment.h"
 #include "train/options.h"
@@ -17,5 +20,8 @@ int launch_workers(const TrainOptions& options, const Arguments& arguments);
 // Meets the other workers, if there are any. Unless the number of threads was given, the workers of a host
 // then divide its cores and keep to them. Throws what join_job() throws.
 Team join_workers(const TrainOptions& options, const Environment& environment);
+
+// One line where ranks along tp, which talk most, are not on one host; else nothing. `hosts` is by rank.
+std::string warning_of_spread(const Mesh& mesh, std::span<const int> hosts);
 
 }  // namespace hocket

@@ -123,13 +123,15 @@ class Explainer {
     footprint.buffers = layouts.buffers.bytes();
     footprint.state = layouts.state.bytes();
     footprint.activations = plan.slot_bytes + plan.work_bytes;
-    std::size_t before = 0;  // A bucket is gathered while the one before it is in use.
+    const StepCollective* before = nullptr;  // A bucket is gathered while the one before it is in use.
     for (const StepCollective& collective : result_.collectives) {
       const bool gathers_bucket =
           collective.collective == Collective::all_gather && flat_buckets_.contains(collective.value);
       if (!gathers_bucket || collective.phase == Phase::update) continue;
-      footprint.gathered = std::max(footprint.gathered, before + collective.bytes);
-      before = collective.bytes;
+      const bool is_second = before != nullptr && before->phase == collective.phase;
+      footprint.gathered =
+          std::max(footprint.gathered, collective.bytes + (is_second ? before->bytes : std::size_t{0}));
+      before = &collective;
     }
   }
 

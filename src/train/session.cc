@@ -58,28 +58,32 @@ std::vector<Declaration> declarations_in(std::string_view text) {
   return declarations;
 }
 
-ProgramOptions program_options(const TrainOptions& options, Team& team) {
+// Samples of a micro-batch in one replica.
+std::int64_t micro_batch_of(const TrainOptions& options, const Mesh& mesh) {
+  return divided_up(divided_up(options.batch, mesh.size_of("dp")), options.micro_batches);
+}
+
+}  // namespace
+
+ProgramOptions program_options(const TrainOptions& options, const Mesh& mesh, int rank, bool overlaps) {
   ProgramOptions program;
   program.optimizer = options.optimizer;
   program.kernels = options.dtype == "f64" ? KernelSet::reference : KernelSet::fast;
   program.bf16 = options.dtype == "bf16";
   program.micro_batches = options.micro_batches;
   program.zero = options.zero;
-  program.communicator = team.communicator();
-  program.place.mesh = team.mesh();
-  program.place.rank = team.rank();
+  program.place.mesh = mesh;
+  program.place.rank = rank;
   program.place.declarations = declarations_in(options.place);
   program.place.sync_batch_norm = options.sync_batch_norm;
   program.place.factors = options.factors;
   if (options.bucket > 0) {
     program.bucket_bytes = static_cast<std::size_t>(options.bucket);
-  } else if (!team.is_alone() && team.communicator()->overlaps()) {
+  } else if (overlaps) {
     program.bucket_bytes = kBackgroundBucket;
   }
   return program;
 }
-
-}  // namespace
 
 SampleSpec sample_spec(const DataInfo& info) {
   SampleSpec spec;
@@ -132,21 +136,32 @@ SessionData open_session_data(const TrainOptions& options) {
   return data;
 }
 
-Session::Session(const TrainOptions& options, const DataInfo& info, Team& team)
-    : team_(team),
-      micro_batch_(divided_up(divided_up(options.batch, team.share("dp").count), options.micro_batches)) {
-  const std::int64_t rows = micro_batch_ * team.share("dp").count;
-  model_ = build_model(parse_model(options.model), sample_spec(info), rows, real_dtype(options.dtype));
-  for (const ValueId id : model_->values_of(Role::input)) {
-    const ValueInfo& input = model_->value(id);
+std::unique_ptr<Graph> build_batch_model(const TrainOptions& options, const DataInfo& info,
+                                         const Mesh& mesh) {
+  const std::int64_t rows = micro_batch_of(options, mesh) * mesh.size_of("dp");
+  std::unique_ptr<Graph> model =
+      build_model(parse_model(options.model), sample_spec(info), rows, real_dtype(options.dtype));
+  for (const ValueId id : model->values_of(Role::input)) {
+    const ValueInfo& input = model->value(id);
     if (input.name == "weight" || input.name == "key") continue;
     const Field& field = info.fields[field_index(info, input.name)];
     if (Type{field.dtype, batch_shape(field, rows)} == input.type) continue;
     throw ConfigError("model {} reads {} as {}; the data has {}", options.model, input.name,
                       to_string(input.type), to_string(Type{field.dtype, batch_shape(field, rows)}));
   }
-  program_ = std::make_unique<Program>(*model_, program_options(options, team));
-  memory_ = std::make_unique<StepMemory>(program_->layouts(), team.communicator());
+  return model;
+}
+
+Session::Session(const TrainOptions& options, const DataInfo& info, Team& team)
+    : team_(team),
+      micro_batch_(micro_batch_of(options, team.mesh())),
+      model_(build_batch_model(options, info, team.mesh())) {
+  Communicator* communicator = team.communicator();
+  ProgramOptions program =
+      program_options(options, team.mesh(), team.rank(), communicator != nullptr && communicator->overlaps());
+  program.communicator = communicator;
+  program_ = std::make_unique<Program>(*model_, program);
+  memory_ = std::make_unique<StepMemory>(program_->layouts(), communicator);
   memory_->initialize(*program_, options.seed);
 }
 
