@@ -10,6 +10,7 @@
 #include "cli/version.h"
 #include "report/report.h"
 #include "train/file_system.h"
+#include "train/merge_traces.h"
 
 namespace hocket {
 namespace {
@@ -92,11 +93,25 @@ void leave_failed(const RunFolder& folder, const TrainOptions& options, const Te
   }
 }
 
+// Of a rank that is not the first.
+class FollowingObserver final : public TrainObserver {
+ public:
+  explicit FollowingObserver(Communicator* communicator) : spans_(communicator) {}
+  void on_span(Activity activity, std::int64_t start_ns, std::int64_t end_ns) override {
+    spans_.record(activity, start_ns, end_ns);
+  }
+  const Timeline& timeline() const { return spans_.timeline(); }
+
+ private:
+  SpanRecorder spans_;
+};
+
 // The part of a rank that is not the first.
 Run follow_run(const TrainOptions& options, const RunFolder& folder, const std::atomic<bool>& stop,
                Team& team) {
-  TrainObserver nobody;
-  const TrainResult result = train(options, nobody, stop, team);
+  FollowingObserver observer(team.communicator());
+  const TrainResult result = train(options, observer, stop, team);
+  merge_traces(team, observer.timeline());
   return {folder, summarize(options, team, result, 0), result};
 }
 
@@ -114,13 +129,14 @@ Run execute_run(const Settings& settings, const RunFolder& folder, bool resumes,
   options.resume = resumes;
   team.set_flight_folder(folder.path());
   if (!team.is_first()) return follow_run(options, folder, stop, team);
-  RunRecorder recorder(folder, render_config(settings.effective()), resumes, progress);
+  RunRecorder recorder(folder, render_config(settings.effective()), resumes, progress, team.communicator());
   try {
     const TrainResult result = train(options, recorder, stop, team);
+    const std::string trace = merge_traces(team, recorder.timeline());
     progress.close();
     Run run{folder, summarize(options, team, result, recorder.epoch()), result};
     write_summary(folder.summary_file(), run.summary);
-    write_file_atomically(posix_file_system(), folder.trace_file(), recorder.chrome_trace());
+    write_file_atomically(posix_file_system(), folder.trace_file(), trace);
     write_report(folder);
     return run;
   } catch (const Error&) {

@@ -1,33 +1,15 @@
 #include "cli/run_recorder.h"
 
-#include <chrono>
-
 #include "train/file_system.h"
 
 namespace hocket {
-namespace {
-
-Timeline::Time steady_time(std::int64_t nanoseconds) {
-  return Timeline::Time(
-      std::chrono::duration_cast<Timeline::Time::duration>(std::chrono::nanoseconds(nanoseconds)));
-}
-
-}  // namespace
-
-RunRecorder::RunRecorder(const RunFolder& folder, std::string config, bool resumes, Progress& progress)
-    : folder_(folder), config_(std::move(config)), resumes_(resumes), progress_(progress) {
-  const auto add = [&](Activity activity, std::string name, SpanKind kind) {
-    names_[static_cast<std::size_t>(activity)] = timeline_.add_name(std::move(name), kind);
-  };
-  add(Activity::data, "next batch", SpanKind::data);
-  add(Activity::forward, "forward", SpanKind::compute);
-  add(Activity::backward, "backward", SpanKind::compute);
-  add(Activity::communicate, "all-reduce", SpanKind::communication);
-  add(Activity::update, "update", SpanKind::compute);
-  add(Activity::evaluate, "evaluate", SpanKind::eval);
-  add(Activity::checkpoint, "checkpoint", SpanKind::checkpoint);
-  thread_ = timeline_.add_thread("training");
-}
+RunRecorder::RunRecorder(const RunFolder& folder, std::string config, bool resumes, Progress& progress,
+                         Communicator* communicator)
+    : folder_(folder),
+      config_(std::move(config)),
+      resumes_(resumes),
+      progress_(progress),
+      spans_(communicator) {}
 
 void RunRecorder::on_start(const std::string& what) {
   write_file_atomically(posix_file_system(), folder_.config_file(), config_);
@@ -69,8 +51,7 @@ void RunRecorder::on_eval(const EvalRecord& record) {
 }
 
 void RunRecorder::on_span(Activity activity, std::int64_t start_ns, std::int64_t end_ns) {
-  timeline_.record(names_[static_cast<std::size_t>(activity)], thread_, steady_time(start_ns),
-                   steady_time(end_ns));
+  spans_.record(activity, start_ns, end_ns);
   if (activity == Activity::update) progress_.count_step();
 }
 

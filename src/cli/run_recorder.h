@@ -1,13 +1,12 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 
 #include "cli/progress.h"
 #include "train/metrics.h"
 #include "train/run_folder.h"
-#include "train/trace.h"
+#include "train/span_recorder.h"
 #include "train/trainer.h"
 
 namespace hocket {
@@ -18,7 +17,8 @@ namespace hocket {
 class RunRecorder final : public TrainObserver {
  public:
   // `config` is what config.toml will hold.
-  RunRecorder(const RunFolder& folder, std::string config, bool resumes, Progress& progress);
+  RunRecorder(const RunFolder& folder, std::string config, bool resumes, Progress& progress,
+              Communicator* communicator);
 
   void on_start(const std::string& what) override;
   void on_step(const StepRecord& record) override;
@@ -28,7 +28,7 @@ class RunRecorder final : public TrainObserver {
 
   bool has_started() const { return has_started_; }
   double epoch() const { return epoch_; }
-  std::string chrome_trace() const { return timeline_.chrome_trace(); }
+  const Timeline& timeline() const { return spans_.timeline(); }
 
  private:
   MetricsLog& log_after(std::int64_t last_step);
@@ -38,9 +38,7 @@ class RunRecorder final : public TrainObserver {
   bool resumes_;
   Progress& progress_;
   std::optional<MetricsLog> log_;
-  Timeline timeline_;
-  std::array<std::uint16_t, 7> names_{};  // By Activity.
-  std::uint16_t thread_ = 0;
+  SpanRecorder spans_;
   bool has_started_ = false;
   double epoch_ = 0;
 };

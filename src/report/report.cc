@@ -76,7 +76,7 @@ std::string run_json(const RunData& run) {
   const auto rank = [number = 0](const RankTimes& times) mutable {
     return fmt::format(
         R"({{"rank":{},"compute":{:.6g},"communication":{:.6g},"wait":{:.6g},"other":{:.6g}}})", number++,
-        times.compute, times.communication, times.wait, times.other);
+        times.compute, times.exposed, times.wait, times.other);
   };
   const auto target = run.find_number("target_accuracy");
   return fmt::format(R"({{"label":{},"target":{},"series":{},"layers":{},"ranks":{},"trace":{}}})",
@@ -211,7 +211,8 @@ std::string timeline(std::span<const RunData> runs) {
       dropped > 0
           ? fmt::format("<p class=\"note\">The newest spans; {} earlier ones are left out.</p>", dropped)
           : "";
-  return fmt::format(R"(<figure class="wide"><figcaption>Timeline<div class="controls"><div class="choice">
+  return fmt::format(
+      R"(<figure class="wide"><figcaption>What each rank did when<div class="controls"><div class="choice">
 <button data-timeline="left" aria-label="Earlier">←</button><button data-timeline="in" aria-label="Zoom in">+</button>
 <button data-timeline="out" aria-label="Zoom out">−</button><button data-timeline="all">all</button>
 <button data-timeline="right" aria-label="Later">→</button></div></div></figcaption>
@@ -219,7 +220,7 @@ std::string timeline(std::span<const RunData> runs) {
 <div class="tip" id="timeline-tip" hidden></div></div>
 <ul class="legend">{}</ul>{}</figure>
 )",
-                     legend, note);
+      legend, note);
 }
 
 std::string charts_of(std::span<const RunData> runs) {
@@ -227,7 +228,8 @@ std::string charts_of(std::span<const RunData> runs) {
   for (const ChartSpec& spec : kCharts) {
     if (has_metric(runs, spec.metric)) html += chart(spec);
   }
-  return html + layer_charts(runs) + seconds_chart(runs) + timeline(runs) + "</div>\n";
+  return html + layer_charts(runs) + seconds_chart(runs) + timeline(runs) + "</div>\n" +
+         render_rank_table(runs);
 }
 
 std::string footer_of(std::span<const RunData> runs) {

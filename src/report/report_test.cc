@@ -83,6 +83,16 @@ TEST(RenderReport, OnlyWhatWasMeasuredHasAChart) {
   EXPECT_EQ(charts(run_of("plain")), 4U);  // Loss, layers, where the time went, timeline.
 }
 
+TEST(RenderReport, SeveralRanksHaveATableOfSeconds) {
+  RunData run = run_of("plain");
+  EXPECT_EQ(render_report(std::vector{run}).find("Seconds of each rank"), std::string::npos);
+  run.ranks.push_back({.compute = 4, .communication = 2.5, .exposed = 0.125});
+  const std::string html = render_report(std::vector{run});
+  EXPECT_NE(html.find("<tr><th>rank 1</th><td class=\"number\">4.000</td><td class=\"number\">2.500</td>"
+                      "<td class=\"number\">0.125</td>"),
+            std::string::npos);
+}
+
 TEST(RenderReport, MarksSettingsThatDiffer) {
   RunData first = run_of("plain");
   RunData second = first;

@@ -1,5 +1,6 @@
 #include "report/run_data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -43,9 +44,11 @@ std::string text_or(const Json& object, const char* key, std::string otherwise) 
 RankTimes rank_times(const Json& rank) {
   RankTimes times{.compute = number_or(rank, "compute_seconds", 0),
                   .communication = number_or(rank, "comm_seconds", 0),
+                  .exposed = 0,
                   .wait = number_or(rank, "wait_seconds", 0),
                   .other = 0};
-  const double known = times.compute + times.communication + times.wait;
+  times.exposed = number_or(rank, "exposed_comm_seconds", times.communication);
+  const double known = times.compute + times.exposed + times.wait;
   times.other = std::max(0.0, number_or(rank, "train_seconds", 0) - known);
   return times;
 }
@@ -150,12 +153,19 @@ class TraceReader {
         trace_.lanes[index].thread = fmt::format("thread {}", key.second);
     }
     if (trace_.spans.size() <= kMostSpans) return;
-    const std::size_t surplus = trace_.spans.size() - kMostSpans;
-    trace_.dropped += surplus;
-    trace_.spans.erase(trace_.spans.begin(), trace_.spans.begin() + static_cast<std::ptrdiff_t>(surplus));
+    keep_newest();
   }
 
  private:
+  // Of all ranks alike: each has its spans one after the other.
+  void keep_newest() {
+    const std::size_t surplus = trace_.spans.size() - kMostSpans;
+    const auto is_earlier = [](const TraceSpan& a, const TraceSpan& b) { return a.start < b.start; };
+    std::stable_sort(trace_.spans.begin(), trace_.spans.end(), is_earlier);
+    trace_.spans.erase(trace_.spans.begin(), trace_.spans.begin() + static_cast<std::ptrdiff_t>(surplus));
+    trace_.dropped += surplus;
+  }
+
   std::size_t lane(double pid, double tid) {
     const auto [it, is_new] = lanes_.try_emplace({pid, tid}, trace_.lanes.size());
     if (is_new) trace_.lanes.emplace_back();

@@ -50,11 +50,12 @@ struct TraceData {
   std::uint64_t dropped = 0;  // Spans that were recorded but are not here.
 };
 
-// Seconds of training of one rank.
+// Seconds of training of one rank: compute, exposed, wait and other make them up.
 struct RankTimes {
   double compute = 0;
-  double communication = 0;
-  double wait = 0;
+  double communication = 0;  // Also what went on while it computed.
+  double exposed = 0;        // Of that, what it had to wait for.
+  double wait = 0;           // For data.
   double other = 0;
 };
 

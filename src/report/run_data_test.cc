@@ -51,14 +51,18 @@ TEST_F(LoadRun, ReadsWhatTheTrainerWrites) {
   summary.model = "lenet";
   summary.emulated = true;
   summary.test_accuracy = 0.75;
-  summary.ranks.push_back({.train_seconds = 10, .compute_seconds = 7, .wait_seconds = 1});
+  summary.ranks.push_back({.train_seconds = 10,
+                           .compute_seconds = 6,
+                           .comm_seconds = 3,
+                           .exposed_comm_seconds = 1,
+                           .wait_seconds = 1});
   write_summary(folder_ / "summary.json", summary);
   const std::vector<Setting> settings{{"train.lr", 0.5, "command line"}};
   write("config.toml", render_config(settings));
   Timeline timeline;
   const auto forward = timeline.add_name("forward", SpanKind::compute);
   timeline.record(forward, timeline.add_thread("main"), {}, {});
-  write("trace.json", timeline.chrome_trace(2));
+  write("trace.json", chrome_trace(timeline.events(2, timeline.origin(), 1 << 16)));
 
   const RunData run = load_run(folder_ / "");
   EXPECT_EQ(run.label, folder_.filename());
@@ -73,7 +77,9 @@ TEST_F(LoadRun, ReadsWhatTheTrainerWrites) {
   EXPECT_EQ(run.find_number("time_to_target"), std::nullopt);
   EXPECT_TRUE(run.is_emulated());
   ASSERT_EQ(run.ranks.size(), 1U);
-  EXPECT_EQ(run.ranks[0].other, 2);
+  EXPECT_EQ(run.ranks[0].communication, 3);
+  EXPECT_EQ(run.ranks[0].exposed, 1);
+  EXPECT_EQ(run.ranks[0].other, 2);  // Communication behind the computation takes no time of its own.
   ASSERT_EQ(run.settings.size(), 1U);
   EXPECT_EQ(run.settings[0].key, "train.lr");
   ASSERT_EQ(run.trace.lanes.size(), 1U);
@@ -127,10 +133,31 @@ TEST_F(LoadRun, ALongTraceKeepsItsNewestSpans) {
   const auto name = timeline.add_name("step", SpanKind::compute);
   const auto thread = timeline.add_thread("main");
   for (int i = 0; i < 30'005; ++i) timeline.record(name, thread, {}, {});
-  write("trace.json", timeline.chrome_trace());
+  write("trace.json", chrome_trace(timeline.events(0, timeline.origin(), 1 << 16)));
   const RunData run = load_run(folder_);
   EXPECT_EQ(run.trace.spans.size(), 20'000U);
   EXPECT_EQ(run.trace.dropped, 10'005U);
+}
+
+TEST_F(LoadRun, KeepsTheNewestSpansOfAllRanksAlike) {
+  constexpr int kSpans = 15'000;
+  TraceEvents events;
+  for (const int rank : {0, 1}) {
+    const Timeline::Time origin{};
+    Timeline timeline(kSpans, origin);
+    const auto name = timeline.add_name("forward", SpanKind::compute);
+    const auto thread = timeline.add_thread("training");
+    for (int i = 0; i < kSpans; ++i) {
+      const Timeline::Time start = origin + std::chrono::microseconds(2 * i + rank);
+      timeline.record(name, thread, start, start);
+    }
+    events.json += timeline.events(rank, origin, kSpans).json;
+  }
+  write("summary.json", "{}");
+  write("trace.json", chrome_trace(events));
+  std::map<std::size_t, int> spans;  // By lane.
+  for (const TraceSpan& span : load_run(folder_).trace.spans) ++spans[span.lane];
+  EXPECT_EQ(spans, (std::map<std::size_t, int>{{0, 10'000}, {1, 10'000}}));
 }
 
 TEST(ParseSettings, ReadsTablesValuesAndOrigins) {

@@ -128,6 +128,28 @@ std::string render_comparison(std::span<const RunData> runs) {
   return html + "</tbody></table></div>\n";
 }
 
+std::string render_rank_table(std::span<const RunData> runs) {
+  std::string rows;
+  for (const RunData& run : runs) {
+    if (run.ranks.size() < 2) continue;
+    for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
+      const RankTimes& times = run.ranks[rank];
+      rows +=
+          fmt::format("<tr><th>{}rank {}</th>", runs.size() > 1 ? escape_html(run.label) + " · " : "", rank);
+      for (const double seconds :
+           {times.compute, times.communication, times.exposed, times.wait, times.other})
+        rows += fmt::format("<td class=\"number\">{:.3f}</td>", seconds);
+      rows += "</tr>\n";
+    }
+  }
+  if (rows.empty()) return "";
+  return "<h2>Seconds of each rank</h2>\n<div class=\"table\"><table>\n<thead><tr><th>rank</th>"
+         "<th class=\"number\">compute</th><th class=\"number\">communication</th>"
+         "<th class=\"number\">of it exposed</th><th class=\"number\">waiting for data</th>"
+         "<th class=\"number\">other</th></tr></thead>\n<tbody>\n" +
+         rows + "</tbody></table></div>\n";
+}
+
 std::string render_summary_table(std::span<const RunData> runs) {
   const auto keys = keys_of(runs, &RunData::summary, [](const auto& item) { return item.first; });
   if (keys.empty()) return "";

@@ -22,14 +22,27 @@ Communicator::Communicator(MeshGroups& groups, bool overlap) : groups_(groups) {
 void Communicator::finished(const Operation& operation, Clock::time_point start) {
   const Clock::time_point end = Clock::now();
   busy_ns_ += ns(end - start);
-  if (observer_) observer_(operation, ns(start.time_since_epoch()), ns(end.time_since_epoch()));
+  const std::lock_guard lock(observing_);
+  if (span_observer_) span_observer_(operation, ns(start.time_since_epoch()), ns(end.time_since_epoch()));
+}
+
+void Communicator::waited(Clock::time_point start) {
+  const Clock::time_point end = Clock::now();
+  exposed_ns_ += ns(end - start);
+  if (wait_observer_) wait_observer_(ns(start.time_since_epoch()), ns(end.time_since_epoch()));
+}
+
+void Communicator::set_observers(SpanObserver spans, WaitObserver waits) {
+  const std::lock_guard lock(observing_);
+  span_observer_ = std::move(spans);
+  wait_observer_ = std::move(waits);
 }
 
 void Communicator::run(std::string_view axis, const Operation& operation) {
   const Clock::time_point start = Clock::now();
   groups_.along(axis).run(operation);
-  exposed_ns_ += ns(Clock::now() - start);
   finished(operation, start);
+  waited(start);
 }
 
 Communicator::Ticket Communicator::start(std::string_view axis, const Operation& operation) {
@@ -42,7 +55,7 @@ void Communicator::wait(Ticket ticket) {
   if (ticket == 0) return;
   const Clock::time_point start = Clock::now();
   background_->wait(ticket);
-  exposed_ns_ += ns(Clock::now() - start);
+  waited(start);
 }
 
 Group* Communicator::gradients() {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,8 @@ class Communicator {
   using Ticket = std::uint64_t;  // 0: done.
   // From the start to the end of an operation, in nanoseconds of the steady clock; called by either thread.
   using SpanObserver = std::function<void(const Operation& operation, std::int64_t start, std::int64_t end)>;
+  // The same, of the caller's thread while it could only wait.
+  using WaitObserver = std::function<void(std::int64_t start, std::int64_t end)>;
 
   // With `overlap`, what start() begins along dp runs in the background. The groups must outlive it.
   Communicator(MeshGroups& groups, bool overlap);
@@ -34,15 +37,21 @@ class Communicator {
   // Memory in which gradients are reduced without a copy.
   std::span<std::byte> allocate_gradients(std::size_t bytes);
 
-  void set_span_observer(SpanObserver observer) { observer_ = std::move(observer); }
+  // May be called while operations are under way; afterwards the old observers are not called any more.
+  void set_observers(SpanObserver spans, WaitObserver waits);
   std::int64_t busy_ns() const { return busy_ns_; }        // In collectives.
   std::int64_t exposed_ns() const { return exposed_ns_; }  // Of these, while nothing else went on.
 
  private:
-  void finished(const Operation& operation, std::chrono::steady_clock::time_point start);
+  using Time = std::chrono::steady_clock::time_point;
+
+  void finished(const Operation& operation, Time start);
+  void waited(Time start);
 
   MeshGroups& groups_;
-  SpanObserver observer_;
+  std::mutex observing_;  // Guards span_observer_: the thread behind may be done with an operation any time.
+  SpanObserver span_observer_;
+  WaitObserver wait_observer_;
   std::atomic<std::int64_t> busy_ns_ = 0;
   std::int64_t exposed_ns_ = 0;
   std::unique_ptr<Group> background_group_;

@@ -36,30 +36,39 @@ std::uint16_t Timeline::add_name(std::string name, SpanKind kind) {
 
 std::uint16_t Timeline::add_thread(std::string name) { return add(threads_, std::move(name)); }
 
-std::string Timeline::chrome_trace(int rank) const {
-  std::string json = R"({"displayTimeUnit":"ms","traceEvents":[)";
-  const auto out = std::back_inserter(json);
-  const auto name_part = [&](const char* what, std::size_t tid, std::string_view name) {
+TraceEvents Timeline::events(int rank, Time zero, std::size_t most) const {
+  TraceEvents events;
+  const auto out = std::back_inserter(events.json);
+  const auto add_name = [&](std::string_view what, std::size_t thread, std::string_view name) {
     fmt::format_to(out, R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}},)", what, rank,
-                   tid, json_string(name));
-    json += '\n';
+                   thread, json_string(name));
+    events.json += '\n';
   };
-  for (std::size_t i = 0; i < threads_.size(); ++i) name_part("thread_name", i, threads_[i]);
+  add_name("process_name", 0, fmt::format("rank {}", rank));
+  for (std::size_t i = 0; i < threads_.size(); ++i) add_name("thread_name", i, threads_[i]);
 
-  const std::uint64_t count = std::min<std::uint64_t>(recorded(), spans_.size());
+  const std::int64_t shift = nanoseconds(zero);
+  const std::uint64_t count = std::min<std::uint64_t>({recorded(), spans_.size(), most});
   for (std::uint64_t i = recorded() - count; i < recorded(); ++i) {
     const Span& span = spans_[i % spans_.size()];
     const Name& name = names_[span.name];
-    fmt::format_to(out, R"({{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}}},)",
+    fmt::format_to(out, R"({{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f})",
                    json_string(name.text), name_of(name.kind), rank, span.thread,
-                   static_cast<double>(span.start) / 1e3, static_cast<double>(span.end - span.start) / 1e3);
-    json += '\n';
+                   static_cast<double>(span.start - shift) / 1e3,
+                   static_cast<double>(span.end - span.start) / 1e3);
+    if (span.bytes > 0) fmt::format_to(out, R"(,"args":{{"bytes":{}}})", span.bytes);
+    events.json += "},\n";
   }
-  fmt::format_to(
-      out, R"({{"ph":"M","name":"process_name","pid":{0},"tid":0,"args":{{"name":"rank {0}"}}}}],)", rank);
-  fmt::format_to(out, R"("otherData":{{"spans_dropped":{}}}}})", recorded() - count);
-  json += '\n';
-  return json;
+  events.dropped = recorded() - count;
+  return events;
+}
+
+std::string chrome_trace(const TraceEvents& events) {
+  std::string_view list = events.json;
+  list = list.substr(0, list.rfind(','));  // JSON wants none after the last.
+  return fmt::format(
+      "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[{}\n],\"otherData\":{{\"spans_dropped\":{}}}}}\n", list,
+      events.dropped);
 }
 
 }  // namespace hocket

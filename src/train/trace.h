@@ -14,6 +14,15 @@ enum class SpanKind : std::uint8_t { compute, data, communication, wait, eval, c
 
 std::string_view name_of(SpanKind kind);
 
+// Spans as events of a Chrome trace.
+struct TraceEvents {
+  std::string json;           // Objects, with a comma after each.
+  std::uint64_t dropped = 0;  // Spans that were recorded but are not here.
+};
+
+// The events as a whole Chrome trace, which Perfetto opens: a process is a rank.
+std::string chrome_trace(const TraceEvents& events);
+
 // What each thread of a rank did when: the newest `capacity` spans. Register names and threads first, from
 // one thread; then record() from any thread: it allocates nothing and takes no lock. Read it when no thread
 // records.
@@ -26,20 +35,24 @@ class Timeline {
   std::uint16_t add_name(std::string name, SpanKind kind);
   std::uint16_t add_thread(std::string name);
 
-  void record(std::uint16_t name, std::uint16_t thread, Time start, Time end) {
+  // `bytes` is what was moved meanwhile, if anything.
+  void record(std::uint16_t name, std::uint16_t thread, Time start, Time end, std::uint64_t bytes = 0) {
     const std::uint64_t at = recorded_.fetch_add(1, std::memory_order_relaxed) % spans_.size();
-    spans_[at] = {nanoseconds(start), nanoseconds(end), name, thread};
+    spans_[at] = {nanoseconds(start), nanoseconds(end), bytes, name, thread};
   }
+
+  Time origin() const { return origin_; }
 
   std::uint64_t recorded() const { return recorded_.load(std::memory_order_relaxed); }
 
-  // The timeline as a Chrome trace, which Perfetto opens: a process is a rank.
-  std::string chrome_trace(int rank = 0) const;
+  // The newest spans, at most so many, as those of a rank; their times count from `zero`.
+  TraceEvents events(int rank, Time zero, std::size_t most) const;
 
  private:
   struct Span {
     std::int64_t start;  // Nanoseconds since the origin.
     std::int64_t end;
+    std::uint64_t bytes;
     std::uint16_t name;
     std::uint16_t thread;
   };

@@ -21,6 +21,16 @@
   if (!(end > begin)) end = begin + 1;
   let from = begin, to = end;
 
+  // Begins with some steps in the middle of the run, after which an update ends.
+  const stepsShown = 6;
+  const isUpdate = (lane) => (span) => lane.names[span[1]].text === "update";
+  const ends = lanes.length ? lanes[0].spans.filter(isUpdate(lanes[0])).map((span) => span[2] + span[3]) : [];
+  if (ends.length > 2 * stepsShown) {
+    const first = Math.floor((ends.length - stepsShown) / 2);
+    from = ends[first];
+    to = ends[first + stepsShown];
+  }
+
   const width = () => canvas.clientWidth;
   const plotWidth = () => Math.max(50, width() - labelWidth);
   const xOf = (time) => labelWidth + ((time - from) / (to - from)) * plotWidth();
