@@ -54,7 +54,7 @@ struct TraceData {
 struct RankTimes {
   double compute = 0;
   double communication = 0;  // Also what went on while it computed.
-  double exposed = 0;        // Of that, what it had to wait for.
+  double exposed = 0;        // Waiting for communication.
   double wait = 0;           // For data.
   double other = 0;
 };

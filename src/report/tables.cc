@@ -145,7 +145,7 @@ std::string render_rank_table(std::span<const RunData> runs) {
   if (rows.empty()) return "";
   return "<h2>Seconds of each rank</h2>\n<div class=\"table\"><table>\n<thead><tr><th>rank</th>"
          "<th class=\"number\">compute</th><th class=\"number\">communication</th>"
-         "<th class=\"number\">of it exposed</th><th class=\"number\">waiting for data</th>"
+         "<th class=\"number\">waiting for it</th><th class=\"number\">waiting for data</th>"
          "<th class=\"number\">other</th></tr></thead>\n<tbody>\n" +
          rows + "</tbody></table></div>\n";
 }

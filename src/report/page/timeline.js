@@ -5,7 +5,7 @@
   const canvas = document.getElementById("timeline");
   if (!canvas) return;
   const tip = document.getElementById("timeline-tip");
-  const rowHeight = 26, barHeight = 18, axisHeight = 24, labelWidth = page.data.runs.length > 1 ? 230 : 150;
+  const rowHeight = 26, barHeight = 18, axisHeight = 24, labelWidth = page.data.runs.length > 1 ? 230 : 165;
 
   const lanes = [];
   page.data.runs.forEach((run) => run.trace.lanes.forEach((lane, index) => {
