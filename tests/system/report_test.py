@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -B
 """The report of a run opens offline in a browser, draws every chart, and shows hostile text as text."""
 
 import json
@@ -6,18 +6,12 @@ import math
 import os
 import random
 import re
-import shutil
 import subprocess
-import sys
-import tempfile
+
+from support.browser import browse, drawn_pixels, find_browser, skip
 
 HOCKET = os.environ.get("HOCKET", "build/hocket")
 EVIL = "<script>alert(1)</script>\"'&<img src=x onerror=alert(2)>"
-
-
-def skip(why):
-    print("skipped: " + why)
-    sys.exit(77)
 
 
 def metrics(steps, speed, noise):
@@ -93,24 +87,9 @@ def render(out, *folders):
     return os.path.abspath(out)
 
 
-def browse(chromium, page, *options):
-    with tempfile.TemporaryDirectory() as profile:
-        command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-                   "--disable-background-networking", "--disable-component-update", "--disable-sync",
-                   "--enable-logging=stderr", "--log-level=0", f"--user-data-dir={profile}", "--window-size=1280,1000",
-                   *options, f"file://{page}#check"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=180)
-    assert done.returncode == 0, done.stderr
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert not console, "the browser complains: " + "\n".join(console)
-    return done.stdout
-
-
 def check(chromium, page, charts):
-    dom = browse(chromium, page, "--dump-dom")
-    assert 'data-checked="yes"' in dom, "the page's script did not come to its end"
-    canvases = re.findall(r"<canvas[^>]*>", dom)
-    drawn = [int(re.search(r'data-drawn="(\d+)"', canvas).group(1)) for canvas in canvases]
+    dom = browse(chromium, page)
+    drawn = drawn_pixels(dom)
     assert len(drawn) == charts, f"{len(drawn)} charts, expected {charts}"
     assert min(drawn) > 1000, f"a chart is blank: drawn pixels {drawn}"
     text = re.sub(r"<(script|style)\b.*?</\1>", "", dom, flags=re.S)
@@ -122,7 +101,7 @@ def check(chromium, page, charts):
 def main():
     if not os.path.exists(HOCKET):
         skip(f"{HOCKET} is not built")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromium = find_browser()
     make_run("run-a", "lenet " + EVIL, 0.012, emulated=True)
     make_run("run-b", "lenet", 0.006, emulated=False)
     one = render("one.html", "run-a")
