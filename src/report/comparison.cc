@@ -1,5 +1,7 @@
 #include "report/comparison.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "report/run_data.h"
@@ -61,6 +63,23 @@ bool Comparison::is_complete() const {
     return std::none_of(way.trials.begin(), way.trials.end(),
                         [](const TrainTrial& trial) { return trial.status == TrialStatus::pending; });
   });
+}
+
+std::vector<std::string> Comparison::notices() const {
+  int most = 1;
+  for (const ComparedWay& way : ways) most = std::max(most, way.workers);
+  std::vector<std::string> sentences;
+  if (static_cast<unsigned>(most) > cores) {
+    sentences.push_back(
+        fmt::format("Cores here: {}. More workers than that take turns on them, and their times tell of this "
+                    "machine alone.",
+                    cores));
+  }
+  if (most > 1 && threads == 0) {
+    sentences.push_back(
+        "One worker has all cores here, several divide them; --threads 1 gives each worker one core.");
+  }
+  return sentences;
 }
 
 }  // namespace hocket

@@ -73,11 +73,14 @@ struct Comparison {
   std::string data;
   std::string version;
   unsigned cores = 1;
+  int threads = 0;  // Of each worker; 0: the workers of a way divide the cores, so one has all of them.
   std::optional<double> target_error;  // Empty: the error that every run that was done reached.
   Prices prices;
   std::vector<ComparedWay> ways;
 
   bool is_complete() const;  // No trial is pending.
+  // What the machine makes of the figures, in whole sentences.
+  std::vector<std::string> notices() const;
 };
 
 }  // namespace hocket

@@ -129,6 +129,8 @@ std::string to_json(const Comparison& comparison, const Scores& scores) {
   json["target_chosen"] = !comparison.target_error.has_value();
   json["prices"] = {{"worker_hour", comparison.prices.worker_hour}, {"gigabyte", comparison.prices.gigabyte}};
   json["cores"] = comparison.cores;
+  json["threads"] = comparison.threads;
+  json["notices"] = comparison.notices();
   json["version"] = comparison.version;
   json["ways"] = Json::array();
   for (std::size_t i = 0; i < comparison.ways.size(); ++i) {

@@ -56,10 +56,17 @@ const std::vector<Column>& efficiency_columns() {
       {"Reached", CELL(fmt::format("{} of {}", score.reached, score.runs))},
       {"Speed-up", CELL(shown(score.speedup, factor))},
       {"Cost to target", CELL(shown(score.cost_to_target, money, "never"))},
-      {"Cost of a run", CELL(shown(score.cost, money))},
-      {"Saved by each added worker",
+      {"Cost of a run", CELL(shown(score.cost, money))}};
+  return columns;
+}
+
+const std::vector<Column>& margin_columns() {
+  static const std::vector<Column> columns{
+      {"Compared with", CELL(score.marginal ? escape_html(all.ways[score.marginal->than].label) : kMissing)},
+      {"Workers added", CELL(score.marginal ? std::to_string(score.marginal->added_workers) : kMissing)},
+      {"Each saves, to the target",
        CELL(score.marginal ? shown(score.marginal->seconds_saved, seconds) : kMissing)},
-      {"Cost of each", CELL(score.marginal ? shown(score.marginal->cost_added, money) : kMissing)}};
+      {"Each costs", CELL(score.marginal ? shown(score.marginal->cost_added, money) : kMissing)}};
   return columns;
 }
 
@@ -103,8 +110,8 @@ std::string way_head(const Comparison& comparison, std::size_t index) {
 
 std::string table(const Comparison& comparison, const Scores& scores, const std::string& title,
                   const std::vector<Column>& columns) {
-  std::string html =
-      fmt::format("<h2>{}</h2>\n<div class=\"table\"><table>\n<thead><tr><th>way</th>", escape_html(title));
+  std::string html = fmt::format("<h2>{}</h2>\n<div class=\"table dense\"><table>\n<thead><tr><th>way</th>",
+                                 escape_html(title));
   for (const Column& column : columns) html += fmt::format("<th class=\"number\">{}</th>", column.title);
   html += "</tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < comparison.ways.size(); ++i) {
@@ -211,15 +218,10 @@ std::string header(const Comparison& comparison, const Scores& scores) {
 }
 
 std::string notices(const Comparison& comparison) {
-  const auto crowded = std::find_if(
-      comparison.ways.begin(), comparison.ways.end(),
-      [&](const ComparedWay& way) { return static_cast<unsigned>(way.workers) > comparison.cores; });
-  if (crowded == comparison.ways.end()) return "";
-  return fmt::format(
-      "<p class=\"notice\">This machine has {} core{}: ways with more workers than that take turns on them, "
-      "and "
-      "their times say nothing about a machine that has enough.</p>\n",
-      comparison.cores, comparison.cores == 1 ? "" : "s");
+  std::string html;
+  for (const std::string& notice : comparison.notices())
+    html += fmt::format("<p class=\"notice\">{}</p>\n", escape_html(notice));
+  return html;
 }
 
 }  // namespace
@@ -232,6 +234,7 @@ std::string render_comparison_page(const Comparison& comparison, const Scores& s
   page.main += table(comparison, scores, "Efficiency and cost", efficiency_columns());
   page.main += table(comparison, scores, "Stability and complexity", stability_columns());
   page.main += charts(comparison, scores);
+  page.main += table(comparison, scores, "What each added worker brings", margin_columns());
   page.main += table(comparison, scores, "Resources", resource_columns());
   page.main += assumptions(comparison) + runs(comparison);
   page.footer = fmt::format(

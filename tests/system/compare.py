@@ -42,6 +42,7 @@ def check_scores():
         assert len(way["curve"]) >= 20, "at least ten tests an epoch"
         summary = json.loads(pathlib.Path("both", way["runs"][0]["run"], "summary.json").read_text())
         assert summary["parameter_hash"] == way["runs"][0]["parameter_hash"] and summary["workers"] == workers
+    assert result["notices"] == [] or result["cores"] < 2, "each worker has one thread, and a core for it"
     assert result["ways"][0]["runs"][0]["parameter_hash"] != result["ways"][0]["runs"][1]["parameter_hash"]
     assert result["ways"][1]["cost"]["per_added_worker"]["than"] == "1 worker", result["ways"][1]
     assert "holds a comparison already" in refusal(2, "compare", *SMALL, *WAYS, "--out", "both")

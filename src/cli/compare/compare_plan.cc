@@ -149,6 +149,7 @@ Comparison planned_comparison(const ComparePlan& plan, const std::vector<Planned
   comparison.data = base.data;
   comparison.version = kVersion;
   comparison.cores = std::max(1U, std::thread::hardware_concurrency());
+  comparison.threads = base.threads;
   comparison.target_error = plan.target_error;
   comparison.prices = plan.prices;
   for (std::size_t i = 0; i < plan.ways.size(); ++i) {

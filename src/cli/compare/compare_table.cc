@@ -115,12 +115,7 @@ std::string footnotes(const Comparison& comparison) {
   std::string text =
       fmt::format("cost at {} a worker hour and {} a gigabyte; seconds are of training alone\n",
                   comparison.prices.worker_hour, comparison.prices.gigabyte);
-  if (std::any_of(comparison.ways.begin(), comparison.ways.end(), [&](const ComparedWay& way) {
-        return static_cast<unsigned>(way.workers) > comparison.cores;
-      })) {
-    text +=
-        fmt::format("there are {} cores here: more workers than that take turns on them\n", comparison.cores);
-  }
+  for (const std::string& notice : comparison.notices()) text += notice + '\n';
   return text;
 }
 

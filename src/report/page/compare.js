@@ -4,8 +4,8 @@
   const { data, color, css, faint, short, percent } = page;
   const ways = data.ways;
   const rowOf = (label) => ways.find((way) => way.way === label);
-  const gigabytes = (value) => `${short(value / 1e9)} GB`;
-  const error = { title: "test error", text: percent };
+  const megabytes = (value) => `${short(value / 1e6)} MB`;
+  const error = { title: "test error", text: percent, zero: true };
 
   const scale = () => ({ grid: { color: css("--grid"), borderColor: css("--line") }, ticks: { color: css("--soft"), maxTicksLimit: 8 } });
   const named = (title) => ({ display: true, text: title, color: css("--soft") });
@@ -13,7 +13,7 @@
   // Axes are {title, text, log, zero}.
   function options(x, y, hasLegend = true) {
     const axis = (spec) => ({
-      ...scale(), type: spec.log ? "logarithmic" : "linear", beginAtZero: spec.zero, title: named(spec.title),
+      ...scale(), type: spec.log ? "logarithmic" : "linear", ...(spec.zero ? { min: 0 } : {}), title: named(spec.title),
       ticks: { ...scale().ticks, callback: spec.log ? page.logText : spec.text },
     });
     return {
@@ -94,7 +94,7 @@
   const charts = {
     time: () => curves({ title: "training time in seconds", text: short }, "seconds"),
     epochs: () => curves({ title: "epochs", text: short }, "epoch"),
-    bytes: () => curves({ title: "bytes sent by all workers", text: gigabytes }, "bytes"),
+    bytes: () => curves({ title: "bytes sent by all workers", text: megabytes }, "bytes"),
     speedup: () => byWorkers((way) => way.throughput_speed_up, { title: "samples a second, over one worker's", text: short }),
     communication: () => byWorkers((way) => way.shares.communication, { title: "share of the training time", text: percent }),
     "batch-error": () => byBatch((way) => (way.stability.final_error === null ? null : way.stability.final_error.mean), error),

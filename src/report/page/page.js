@@ -32,7 +32,7 @@ const page = (() => {
   const logText = (value) => ("125".includes(value.toExponential()[0]) && /^\d(e|$)/.test(value.toExponential()) ? short(value) : "");
   const percent = (value) => `${+(100 * value).toFixed(2)} %`;
 
-  // Stacked bars of rows {name, compute, communication, wait, other}; the canvas grows with their number.
+  // Stacked bars, in numbers as `text` writes them, of rows {name, compute, communication, wait, other}; the canvas grows with their number.
   function timeBars(canvas, rows, title, text) {
     const parts = ["compute", "communication", "wait", "other"].filter((part) => rows.some((row) => row[part] > 0));
     const scale = { stacked: true, grid: { color: css("--grid"), borderColor: css("--line") }, ticks: { color: css("--soft") } };
@@ -49,7 +49,7 @@ const page = (() => {
       options: {
         animation: false, maintainAspectRatio: false, indexAxis: "y",
         scales: {
-          x: { ...scale, title: { display: true, text: title, color: css("--soft") } },
+          x: { ...scale, ticks: { ...scale.ticks, callback: text }, title: { display: true, text: title, color: css("--soft") } },
           y: { ...scale, grid: { display: false } },
         },
         plugins: {
