@@ -73,6 +73,8 @@ fs::path new_folder(const ComparePlan& plan) {
   if (fs::exists(plan_file(options.out)))
     throw ConfigError("{} holds a comparison already; go on with it by --resume, or choose another --out",
                       options.out);
+  if (fs::exists(options.out) && !fs::is_empty(options.out))
+    throw ConfigError("{} is not empty; choose another --out", options.out);
   return RunFolder(options.out).path();
 }
 

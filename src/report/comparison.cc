@@ -56,6 +56,7 @@ void load_trial(const std::filesystem::path& folder, TrainTrial& trial) {
   trial.peak_rss_bytes = number("peak_rss_bytes");
   trial.parameter_hash = run.find_summary("parameter_hash").value_or("");
   trial.tests = tests_of(run);
+  trial.has_accuracy = find_series(run, "eval/test/accuracy") != nullptr;
 }
 
 bool Comparison::is_complete() const {
@@ -63,6 +64,19 @@ bool Comparison::is_complete() const {
     return std::none_of(way.trials.begin(), way.trials.end(),
                         [](const TrainTrial& trial) { return trial.status == TrialStatus::pending; });
   });
+}
+
+bool Comparison::judges_by_loss() const {
+  return std::any_of(ways.begin(), ways.end(), [](const ComparedWay& way) {
+    return std::any_of(way.trials.begin(), way.trials.end(),
+                       [](const TrainTrial& trial) { return !trial.tests.empty() && !trial.has_accuracy; });
+  });
+}
+
+const char* Comparison::measure() const { return judges_by_loss() ? "test loss" : "test error"; }
+
+std::string Comparison::error_text(double error) const {
+  return judges_by_loss() ? fmt::format("{:.4f}", error) : fmt::format("{:.2f} %", 100 * error);
 }
 
 std::vector<std::string> Comparison::notices() const {

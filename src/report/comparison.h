@@ -41,6 +41,7 @@ struct TrainTrial {
   double peak_rss_bytes = 0;
   std::string parameter_hash{};
   std::vector<TestPoint> tests{};
+  bool has_accuracy = true;  // Else errors are losses.
 };
 
 // Fills in what the run folder says about the run. A folder without a summary leaves the trial as it is.
@@ -78,7 +79,10 @@ struct Comparison {
   Prices prices;
   std::vector<ComparedWay> ways;
 
-  bool is_complete() const;  // No trial is pending.
+  bool is_complete() const;                    // No trial is pending.
+  bool judges_by_loss() const;                 // The model does not classify.
+  const char* measure() const;                 // "test error" or "test loss".
+  std::string error_text(double error) const;  // "12.34 %" or "0.1234".
   // What the machine makes of the figures, in whole sentences.
   std::vector<std::string> notices() const;
 };

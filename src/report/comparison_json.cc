@@ -125,6 +125,7 @@ Json way_json(const Comparison& comparison, const ComparedWay& way, const WaySco
 std::string to_json(const Comparison& comparison, const Scores& scores) {
   Json json{{"model", comparison.model}, {"data", comparison.data}};
   json["complete"] = comparison.is_complete();
+  json["measure"] = comparison.measure();
   json["target_error"] = or_null(scores.target_error);
   json["target_chosen"] = !comparison.target_error.has_value();
   json["prices"] = {{"worker_hour", comparison.prices.worker_hour}, {"gigabyte", comparison.prices.gigabyte}};

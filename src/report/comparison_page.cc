@@ -35,6 +35,10 @@ std::string shown(const std::optional<MedianEstimate>& estimate, Format format) 
                      shown(estimate->low, format, "never"), shown(estimate->high, format, "never"));
 }
 
+std::string error_shown(const Comparison& comparison, const std::optional<double>& error) {
+  return error ? comparison.error_text(*error) : kMissing;
+}
+
 // One column of a table of ways.
 struct Column {
   const char* title;
@@ -72,12 +76,12 @@ const std::vector<Column>& margin_columns() {
 
 const std::vector<Column>& stability_columns() {
   static const std::vector<Column> columns{
-      {"Final test error", CELL(score.final_error ? fmt::format("{} ± {}", percent(score.final_error->mean),
-                                                                percent(score.final_error->deviation))
-                                                  : kMissing)},
-      {"Worst", CELL(shown(score.worst_error, percent))},
-      {"Best", CELL(shown(score.best_error, percent))},
-      {"Gap to one worker", CELL(shown(score.gap, percent))},
+      {"Final error", CELL(score.final_error ? fmt::format("{} ± {}", all.error_text(score.final_error->mean),
+                                                           all.error_text(score.final_error->deviation))
+                                             : kMissing)},
+      {"Worst", CELL(error_shown(all, score.worst_error))},
+      {"Best", CELL(error_shown(all, score.best_error))},
+      {"Gap to one worker", CELL(error_shown(all, score.gap))},
       {"Diverged", CELL(fmt::format("{} of {}", score.diverged, score.runs))},
       {"Failed", CELL(std::to_string(score.failed))},
       {"Same bits again", CELL(score.repeats_bitwise ? (*score.repeats_bitwise ? "yes" : "no") : kMissing)},
@@ -142,7 +146,7 @@ std::string run_row(const Comparison& comparison, std::size_t way, const TrainTr
   const std::string name = fmt::format("seed {}{}", trial.seed, trial.is_repeat ? ", again" : "");
   const std::string run =
       has_report ? fmt::format(R"(<a href="{}/report.html">{}</a>)", escape_html(trial.folder), name) : name;
-  const std::string last = trial.tests.empty() ? kMissing : percent(trial.tests.back().error);
+  const std::string last = trial.tests.empty() ? kMissing : comparison.error_text(trial.tests.back().error);
   return fmt::format(
       "{}<td>{}</td><td>{}</td><td class=\"number\">{}</td><td "
       "class=\"number\">{}</td><td><code>{}</code></td>"
@@ -156,7 +160,7 @@ std::string run_row(const Comparison& comparison, std::size_t way, const TrainTr
 std::string runs(const Comparison& comparison) {
   std::string html =
       "<h2>Runs</h2>\n<div class=\"table\"><table>\n<thead><tr><th>way</th><th>run</th><th>status</th>"
-      "<th class=\"number\">Final test error</th><th class=\"number\">Training time</th><th>parameter "
+      "<th class=\"number\">Final error</th><th class=\"number\">Training time</th><th>parameter "
       "hash</th>"
       "</tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < comparison.ways.size(); ++i) {
@@ -183,9 +187,9 @@ std::string charts(const Comparison& comparison, const Scores& scores) {
   const auto any = [&](auto claim) { return std::any_of(scores.ways.begin(), scores.ways.end(), claim); };
   std::string html = "<h2>Curves</h2>\n<div class=\"charts\">\n";
   if (any([](const WayScore& way) { return !way.curve.empty(); })) {
-    html += chart("time", "Test error over time") + chart("epochs", "Test error over epochs");
+    html += chart("time", "Error over time") + chart("epochs", "Error over epochs");
     if (any([](const WayScore& way) { return way.bytes_sent > 0; }))
-      html += chart("bytes", "Test error over bytes sent");
+      html += chart("bytes", "Error over bytes sent");
     html += chart("cost", "Cost against error");
   }
   if (varies(comparison, &ComparedWay::workers)) {
@@ -193,7 +197,7 @@ std::string charts(const Comparison& comparison, const Scores& scores) {
             chart("communication", "Communication that nothing hides, against workers");
   }
   if (varies(comparison, &ComparedWay::batch)) {
-    html += chart("batch-error", "Final test error against batch size") +
+    html += chart("batch-error", "Final error against batch size") +
             chart("batch-time", "Time to target against batch size");
   }
   if (any([](const WayScore& way) { return way.done > 0; }))
@@ -203,7 +207,8 @@ std::string charts(const Comparison& comparison, const Scores& scores) {
 
 std::string header(const Comparison& comparison, const Scores& scores) {
   const std::string target = scores.target_error
-                                 ? fmt::format(" · target test error {}{}", percent(*scores.target_error),
+                                 ? fmt::format(" · target {} {}{}", comparison.measure(),
+                                               comparison.error_text(*scores.target_error),
                                                comparison.target_error ? "" : ", which every run reached")
                                  : "";
   return fmt::format(
@@ -238,7 +243,8 @@ std::string render_comparison_page(const Comparison& comparison, const Scores& s
   page.main += table(comparison, scores, "Resources", resource_columns());
   page.main += assumptions(comparison) + runs(comparison);
   page.footer = fmt::format(
-      "Hocket {}. Medians over seeds, below them the bootstrap's 95 % interval; means with the deviation of "
+      "Hocket {}. Errors are of the test part. Medians over seeds, below them the bootstrap's 95 % interval; "
+      "means with the deviation of "
       "the "
       "sample. Bands reach from the best to the worst seed. Time is training time: tests and checkpoints do "
       "not count. Bytes to the target are a run's total in proportion to its steps.",

@@ -95,9 +95,19 @@ def check_interruption():
     assert "no comparison" in refusal(2, "compare", "--resume", "nowhere")
 
 
+def check_losses():
+    """A model that does not classify is judged by its loss."""
+    pathlib.Path("line.csv").write_text("".join(f"{2 * i % 7 + i % 3},{i % 7},{i % 3}\n" for i in range(400)))
+    done = run("compare", "--model", "linreg", "--data", "csv:line.csv,task=regression", "--validation", "0.2",
+               "--threads", "1", "--lr", "0.01", "--batch", "32,64", "--out", "losses")
+    assert done.returncode == 0, done.stderr
+    assert "test loss" in done.stdout and json.loads(pathlib.Path("losses/compare.json").read_text())["measure"] == "test loss"
+
+
 def check_refusals():
     assert "mesh tp=2" in refusal(2, "compare", *SMALL, "--workers", "1,2", "--mesh", "tp=2")
     assert "--workers" in refusal(2, "compare", *SMALL, "--workers", "1,many")
+    assert "not empty" in refusal(2, "compare", *SMALL, "--out", "both/1-worker")
     ranks = {**os.environ, "RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
     assert "itself" in refusal(2, "compare", *SMALL, env=ranks)
 
@@ -114,6 +124,7 @@ workers_page = check_scores()
 batches_page = check_batches()
 check_divergence()
 check_interruption()
+check_losses()
 check_refusals()
 browser = find_browser()
 if not browser:

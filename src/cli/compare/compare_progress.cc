@@ -113,7 +113,9 @@ void CompareProgress::end(const TrainTrial& trial) {
   times_.add(way_, elapsed());
   std::string text = title_;
   if (trial.status == TrialStatus::done) {
-    text += trial.tests.empty() ? "" : fmt::format("  test error {}", percent_text(trial.tests.back().error));
+    text += trial.tests.empty() ? ""
+                                : fmt::format("  {} {}", comparison_.measure(),
+                                              comparison_.error_text(trial.tests.back().error));
     text += fmt::format("  in {}", duration_text(trial.wall_seconds));
   } else {
     text += fmt::format("  {}: {}", name_of(trial.status), trial.reason);

@@ -43,8 +43,11 @@ std::string number_text(double value) { return fmt::format("{:.3g}", value); }
 std::string seconds_text(double value) { return fmt::format("{:.2f}", value); }
 std::string factor_text(double value) { return fmt::format("{:.2f}", value); }
 std::string share_text(double value) { return fmt::format("{:.0f} %", 100 * value); }
-std::string gap_text(double value) { return fmt::format("{:+.2f}", 100 * value); }
+// Errors stand in per cent, with the sign in the head of their column; losses as they are.
 std::string error_text(double value) { return fmt::format("{:.2f}", 100 * value); }
+std::string gap_text(double value) { return fmt::format("{:+.2f}", 100 * value); }
+std::string loss_text(double value) { return fmt::format("{:.4f}", value); }
+std::string loss_gap_text(double value) { return fmt::format("{:+.4f}", value); }
 
 using Format = std::string (*)(double);
 
@@ -78,23 +81,25 @@ std::string efficiency_table(const Comparison& comparison, const Scores& scores)
 }
 
 std::string stability_table(const Comparison& comparison, const Scores& scores) {
-  std::vector<Row> rows{{"way", "error %", "worst", "gap", "diverged", "same bits", "knobs", "samples/s",
-                         "compute", "comm.", "wait"}};
+  const bool is_loss = comparison.judges_by_loss();
+  const Format error = is_loss ? loss_text : error_text;
+  std::vector<Row> rows{{"way", is_loss ? "test loss" : "error %", "worst", "gap", "diverged", "same bits",
+                         "knobs", "samples/s", "compute", "comm.", "wait"}};
   for (std::size_t i = 0; i < scores.ways.size(); ++i) {
     const WayScore& score = scores.ways[i];
     const bool has_runs = score.done > 0;
     const auto share = [&](double value) { return has_runs ? share_text(value) : "-"; };
-    rows.push_back({comparison.ways[i].label,
-                    score.final_error ? fmt::format("{} ± {}", error_text(score.final_error->mean),
-                                                    error_text(score.final_error->deviation))
-                                      : "-",
-                    shown(score.worst_error, error_text), shown(score.gap, gap_text),
-                    fmt::format("{} of {}", score.diverged, score.runs),
-                    score.repeats_bitwise ? (*score.repeats_bitwise ? "yes" : "no") : "-",
-                    std::to_string(comparison.ways[i].knobs.size()),
-                    has_runs ? count_text(static_cast<std::int64_t>(score.samples_per_second)) : "-",
-                    share(score.shares.compute), share(score.shares.communication),
-                    share(score.shares.wait)});
+    rows.push_back(
+        {comparison.ways[i].label,
+         score.final_error
+             ? fmt::format("{} ± {}", error(score.final_error->mean), error(score.final_error->deviation))
+             : "-",
+         shown(score.worst_error, error), shown(score.gap, is_loss ? loss_gap_text : gap_text),
+         fmt::format("{} of {}", score.diverged, score.runs),
+         score.repeats_bitwise ? (*score.repeats_bitwise ? "yes" : "no") : "-",
+         std::to_string(comparison.ways[i].knobs.size()),
+         has_runs ? count_text(static_cast<std::int64_t>(score.samples_per_second)) : "-",
+         share(score.shares.compute), share(score.shares.communication), share(score.shares.wait)});
   }
   return aligned(std::move(rows));
 }
@@ -124,8 +129,9 @@ std::string footnotes(const Comparison& comparison) {
 std::string describe(const Comparison& comparison, const Scores& scores) {
   std::string text = fmt::format("{} on {}", comparison.model, comparison.data);
   if (scores.target_error) {
-    text += fmt::format(", to a test error of {}{}", percent_text(*scores.target_error),
-                        comparison.target_error ? "" : ", which every run reached");
+    text +=
+        fmt::format(", to a {} of {}{}", comparison.measure(), comparison.error_text(*scores.target_error),
+                    comparison.target_error ? "" : ", which every run reached");
   }
   return text + "\n\nefficiency and cost\n" + efficiency_table(comparison, scores) +
          "\nstability and complexity\n" + stability_table(comparison, scores) + '\n' + footnotes(comparison) +

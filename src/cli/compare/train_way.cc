@@ -102,9 +102,8 @@ TrainWay normal(TrainWay way) {
     const int size = Mesh::parse(mesh == "auto" ? "" : mesh, static_cast<int>(count)).size();
     way.values[kWorkersColumn] = std::to_string(size);
   } catch (const ConfigError& error) {
-    throw ConfigError(
-        "compare: {} workers with mesh {} is no way to train: {}; a mesh alone says how many workers",
-        workers, mesh, error.what());
+    throw ConfigError("compare: workers {}, mesh {}: {}; without --workers the mesh says how many", workers,
+                      mesh, error.what());
   }
   return way.values[kWorkersColumn] == "1" ? baseline_of(way) : way;
 }

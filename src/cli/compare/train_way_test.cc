@@ -60,7 +60,7 @@ TEST(ListedWays, AreTheProductOfAllColumns) {
 
 TEST(ListedWays, AMeshThatDoesNotFitTheWorkersIsNamed) {
   const std::string message = refusal({{"workers", {"1,3"}}, {"mesh", {"tp=2"}}});
-  EXPECT_THAT(message, HasSubstr("1 workers with mesh tp=2"));
+  EXPECT_THAT(message, HasSubstr("workers 1, mesh tp=2"));
   EXPECT_THAT(refusal({{"mesh", {"up=2"}}}), HasSubstr("up"));
 }
 

@@ -36,14 +36,27 @@ void drain(FileDescriptor& from, std::string& text) {
   }
 }
 
+std::string line_around(const std::string& text, std::size_t at) {
+  const std::size_t before = text.rfind('\n', at);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  const std::string line = text.substr(begin, text.find('\n', at) - begin);
+  return line.starts_with(kPrefix) ? line.substr(kPrefix.size()) : line;
+}
+
 }  // namespace
 
 TrialProcess::TrialProcess(const std::vector<std::string>& words)
     : process_(start_process(options_of(words))) {}
 
 TrialProcess::~TrialProcess() {
-  ::kill(-process_.pid, SIGKILL);  // Also what it may have left behind.
-  if (!has_ended_) ::waitpid(process_.pid, nullptr, 0);
+  if (!has_ended_) reap();
+}
+
+void TrialProcess::reap() {
+  ::kill(-process_.pid, SIGKILL);  // Also what it started and left behind.
+  while (::waitpid(process_.pid, &status_, 0) < 0 && errno == EINTR) {
+  }
+  has_ended_ = true;
 }
 
 bool TrialProcess::wait(std::chrono::milliseconds most) {
@@ -54,8 +67,10 @@ bool TrialProcess::wait(std::chrono::milliseconds most) {
     if (each->is_open()) polls[count++] = {each->get(), POLLIN, 0};
   }
   ::poll(polls.data(), count, static_cast<int>(most.count()));
-  has_ended_ = ::waitpid(process_.pid, &status_, WNOHANG) == process_.pid;
+  pollfd ended = {process_.exit.get(), POLLIN, 0};
+  const bool has_ended = ::poll(&ended, 1, 0) > 0;  // Before its last output is read, not after.
   read_output();
+  if (has_ended) reap();
   return has_ended_;
 }
 
@@ -75,9 +90,12 @@ int TrialProcess::exit_code() const {
 
 std::string TrialProcess::last_words() const {
   const std::size_t at = errors_.rfind(kPrefix);
-  if (at == std::string::npos) return exit_text(status_);
-  const std::string line = errors_.substr(at + kPrefix.size());
-  return line.substr(0, line.find('\n'));
+  return at == std::string::npos ? exit_text(status_) : line_around(errors_, at);
+}
+
+std::string TrialProcess::words_about(std::string_view subject) const {
+  const std::size_t at = errors_.find(subject);
+  return at == std::string::npos ? "" : line_around(errors_, at);
 }
 
 }  // namespace hocket

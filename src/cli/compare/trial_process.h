@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/launch/rank_process.h"
@@ -23,11 +24,13 @@ class TrialProcess {
 
   // Once it has ended. Exit codes are those of the program; 128 and the signal where one killed it.
   int exit_code() const;
-  std::string last_words() const;  // Its error without "hocket: ", or how it ended.
-  const std::string& errors() const { return errors_; }
+  // Lines of its standard error, without "hocket: ".
+  std::string last_words() const;                           // Its last error, or how it ended.
+  std::string words_about(std::string_view subject) const;  // The first that names it; empty if none does.
 
  private:
   void read_output();
+  void reap();
 
   RankProcess process_;
   std::string errors_;  // All that it wrote to standard error.

@@ -44,18 +44,13 @@ TrialStatus status_of(const TrialProcess& process) {
   const int code = process.exit_code();
   if (code == kDone || code == kTargetMissed) return TrialStatus::done;
   if (code == kInterrupted || code == kTerminated) return TrialStatus::pending;
-  return process.errors().find(kNotFinite) != std::string::npos ? TrialStatus::diverged : TrialStatus::failed;
+  return process.words_about(kNotFinite).empty() ? TrialStatus::failed : TrialStatus::diverged;
 }
 
 // Of several ranks the one that diverged says more than those that lost it.
 std::string reason_of(const TrialProcess& process) {
-  const std::string& errors = process.errors();
-  const std::size_t at = errors.find(kNotFinite);
-  if (at == std::string::npos) return process.last_words();
-  const std::size_t line = errors.rfind('\n', at) == std::string::npos ? 0 : errors.rfind('\n', at) + 1;
-  const std::string text = errors.substr(line, errors.find('\n', at) - line);
-  const std::string prefix = "hocket: ";
-  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+  const std::string divergence = process.words_about(kNotFinite);
+  return divergence.empty() ? process.last_words() : divergence;
 }
 
 std::vector<std::string> words_of(const Settings& settings, std::uint64_t seed, const fs::path& folder) {
@@ -81,11 +76,9 @@ void run_trial(const PlannedWay& way, const fs::path& folder, TrainTrial& trial,
     }
     progress.update(folder);
   }
-  trial.status = status_of(process);
-  if (trial.status == TrialStatus::pending) {
-    if (!stop) trial.status = TrialStatus::failed;  // Somebody else ended it.
-    if (stop) return;
-  }
+  const TrialStatus status = status_of(process);
+  if (status == TrialStatus::pending && stop) return;
+  trial.status = status == TrialStatus::pending ? TrialStatus::failed : status;  // Somebody else ended it.
   if (trial.status != TrialStatus::done) trial.reason = reason_of(process);
   load_trial(folder, trial);
   fs::create_directories(folder);

@@ -5,7 +5,7 @@
   const ways = data.ways;
   const rowOf = (label) => ways.find((way) => way.way === label);
   const megabytes = (value) => `${short(value / 1e6)} MB`;
-  const error = { title: "test error", text: percent, zero: true };
+  const error = { title: data.measure, text: data.measure === "test loss" ? short : percent, zero: true };
 
   const scale = () => ({ grid: { color: css("--grid"), borderColor: css("--line") }, ticks: { color: css("--soft"), maxTicksLimit: 8 } });
   const named = (title) => ({ display: true, text: title, color: css("--soft") });
@@ -87,7 +87,7 @@
       const points = way.cost.whole_run === null || way.best_error === null ? [] : [{ x: way.cost.whole_run, y: way.best_error }];
       return line(way.way, points, color(i), { pointRadius: 6, showLine: false });
     });
-    return { type: "line", data: { datasets: dots }, options: options({ title: "cost of a whole run", text: short, zero: true }, { ...error, title: "best test error" }) };
+    return { type: "line", data: { datasets: dots }, options: options({ title: "cost of a whole run", text: short, zero: true }, { ...error, title: `best ${data.measure}` }) };
   }
 
   const median = (estimate) => (estimate === null ? null : estimate.median);
