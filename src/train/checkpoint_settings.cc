@@ -9,9 +9,18 @@ namespace hocket {
 std::map<std::string, std::string> settings_of(const TrainOptions& o) {
   return {{"model", o.model},
           {"data", o.data},
+          {"validation", fmt::format("{}", o.validation)},
+          {"folds", fmt::format("{}/{}", o.fold, o.folds)},
+          {"augment", o.augment},
           {"batch", std::to_string(o.batch)},
           {"micro_batches", std::to_string(o.micro_batches)},
           {"optimizer", o.optimizer.rule},
+          {"momentum", fmt::format("{}", o.optimizer.momentum)},
+          {"weight_decay", fmt::format("{}", o.optimizer.weight_decay)},
+          {"clip", fmt::format("{}", o.optimizer.clip)},
+          {"lr", fmt::format("{}", o.learning_rate)},
+          {"lr_schedule", o.lr_schedule},
+          {"warmup", std::to_string(o.warmup)},
           {"dtype", o.dtype}};
 }
 

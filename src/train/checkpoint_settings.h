@@ -9,7 +9,8 @@
 
 namespace hocket {
 
-// Settings that must not change when a run is resumed, as its checkpoints keep them.
+// Settings that must not change when a run is resumed, as its checkpoints keep them: all that the mathematics
+// depends on, but not how many workers there are or how they divide the work.
 std::map<std::string, std::string> settings_of(const TrainOptions& options);
 
 // Throws ConfigError with the first setting in which the run that left the checkpoint differs.

@@ -4,6 +4,8 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "train/checkpoint_store.h"
+#include "train/checkpoint_writer.h"
 
 namespace hocket {
 namespace {
@@ -27,16 +29,28 @@ void write_predictions(std::ofstream& file, const Tensor& scores, std::int64_t r
   }
 }
 
-Checkpoint find_checkpoint(const std::filesystem::path& path,
-                           const std::function<void(const std::string&)>& warn) {
-  if (std::filesystem::exists(path / "manifest.json")) return load_checkpoint(path);
+CheckpointReader find_checkpoint(const std::filesystem::path& path,
+                                 const std::function<void(const std::string&)>& warn) {
+  if (std::filesystem::exists(path / kManifestFile)) {
+    CheckpointReader reader(path);
+    reader.verify();
+    return reader;
+  }
   const std::filesystem::path folder =
       std::filesystem::exists(path / "checkpoints") ? path / "checkpoints" : path;
+  Team alone;
   CheckpointOptions options;
   options.warn = warn;
-  std::optional<Checkpoint> checkpoint = CheckpointStore(folder, options).load_newest();
-  if (!checkpoint) throw DataError("{}: no whole checkpoint in this folder", folder.string());
-  return std::move(*checkpoint);
+  std::optional<CheckpointReader> reader = CheckpointStore(folder, alone, options).open_newest();
+  if (!reader) throw DataError("{}: no whole checkpoint in this folder", folder.string());
+  return std::move(*reader);
+}
+
+// One worker, whatever the run's ranks were.
+TrainOptions for_one_worker(TrainOptions options) {
+  options.place.clear();
+  options.zero = 0;
+  return options;
 }
 
 }  // namespace
@@ -82,7 +96,7 @@ Evaluation evaluate_checkpoint(const EvalOptions& options,
   const Dataset* set = options.on_training_data ? data.train : data.held_out;
   if (set == nullptr)
     throw ConfigError("data {} has no test part; name one with --test-data", options.train.data);
-  const TrainOptions train = with_defaults(options.train, data.train->info());
+  const TrainOptions train = for_one_worker(with_defaults(options.train, data.train->info()));
   Team alone;
   Session session(train, data.train->info(), alone);
   session.restore(find_checkpoint(options.checkpoint, warn), false);

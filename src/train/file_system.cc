@@ -64,6 +64,36 @@ class PosixOutputFile final : public OutputFile {
   Descriptor fd_;
 };
 
+class PosixInputFile final : public InputFile {
+ public:
+  explicit PosixInputFile(const fs::path& path)
+      : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (!fd_.is_open()) fail_reading(path_);
+    struct stat status {};
+    if (::fstat(fd_.get(), &status) != 0) fail_reading(path_);
+    if (!S_ISREG(status.st_mode)) throw DataError("cannot read {}: not a regular file", path_.string());
+    size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+
+  std::uint64_t size() const override { return size_; }
+
+  void read(std::uint64_t offset, std::span<std::byte> to) override {
+    while (!to.empty()) {
+      const ssize_t got = ::pread(fd_.get(), to.data(), to.size(), static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail_reading(path_);
+      if (got == 0) throw DataError("cannot read {}: it ends at byte {}", path_.string(), offset);
+      offset += static_cast<std::uint64_t>(got);
+      to = to.subspan(static_cast<std::size_t>(got));
+    }
+  }
+
+ private:
+  fs::path path_;
+  Descriptor fd_;
+  std::uint64_t size_ = 0;
+};
+
 class PosixFileSystem final : public FileSystem {
  public:
   void create_directories(const fs::path& path) override {
@@ -76,23 +106,8 @@ class PosixFileSystem final : public FileSystem {
     return std::make_unique<PosixOutputFile>(path);
   }
 
-  Arena read(const fs::path& path) override {
-    const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd.is_open()) fail_reading(path);
-    struct stat status {};
-    if (::fstat(fd.get(), &status) != 0) fail_reading(path);
-    if (!S_ISREG(status.st_mode)) throw DataError("cannot read {}: not a regular file", path.string());
-    Arena block(static_cast<std::size_t>(status.st_size));
-    std::size_t done = 0;
-    while (done < block.size()) {
-      const ssize_t got = ::read(fd.get(), block.data() + done, block.size() - done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail_reading(path);
-      if (got == 0)
-        throw DataError("cannot read {}: it ends at byte {} of {}", path.string(), done, block.size());
-      done += static_cast<std::size_t>(got);
-    }
-    return block;
+  std::unique_ptr<InputFile> open(const fs::path& path) override {
+    return std::make_unique<PosixInputFile>(path);
   }
 
   std::vector<std::string> list(const fs::path& directory) override {
@@ -135,6 +150,13 @@ class PosixFileSystem final : public FileSystem {
 };
 
 }  // namespace
+
+Arena FileSystem::read(const fs::path& path) {
+  const std::unique_ptr<InputFile> file = open(path);
+  Arena block(static_cast<std::size_t>(file->size()));
+  file->read(0, block.bytes());
+  return block;
+}
 
 FileSystem& posix_file_system() {
   static PosixFileSystem files;

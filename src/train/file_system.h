@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -20,6 +21,14 @@ class OutputFile {
   virtual void sync() = 0;  // The bytes written so far survive a power cut.
 };
 
+// A regular file open for reading, at any place and by any thread.
+class InputFile {
+ public:
+  virtual ~InputFile() = default;
+  virtual std::uint64_t size() const = 0;  // As it was when the file was opened.
+  virtual void read(std::uint64_t offset, std::span<std::byte> to) = 0;  // All of `to`, or a DataError.
+};
+
 // The few operations on disk that a checkpoint needs, so that tests can fail each of them. Every failure is
 // an Error, or a DataError where reading fails, that names the file and the reason. Thread-safe.
 class FileSystem {
@@ -27,9 +36,9 @@ class FileSystem {
   virtual ~FileSystem() = default;
   virtual void create_directories(const std::filesystem::path& path) = 0;
   virtual std::unique_ptr<OutputFile> create(const std::filesystem::path& path) = 0;
-  // The whole regular file, in memory rather than mapped: damage then is an error at one place, not a signal
-  // later.
-  virtual Arena read(const std::filesystem::path& path) = 0;
+  // Read rather than mapped: damage then is an error at one place, not a signal later.
+  virtual std::unique_ptr<InputFile> open(const std::filesystem::path& path) = 0;
+  Arena read(const std::filesystem::path& path);  // The whole file.
   virtual std::vector<std::string> list(
       const std::filesystem::path& directory) = 0;  // Empty if there is none.
   virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;

@@ -46,21 +46,22 @@ std::string hash_bytes(std::span<const std::byte> bytes) {
   return hasher.digest();
 }
 
+void ParameterHasher::update(std::string_view name, const Tensor& tensor) {
+  update_text(hasher_, name);
+  update_text(hasher_, name_of(tensor.dtype()));
+  update_number(hasher_, tensor.shape().rank());
+  for (const std::int64_t dim : tensor.shape()) update_number(hasher_, dim);
+  hasher_.update(tensor.bytes());
+}
+
 std::string parameter_hash(std::span<const NamedTensor> parameters) {
   std::vector<const NamedTensor*> sorted;
   sorted.reserve(parameters.size());
   for (const NamedTensor& parameter : parameters) sorted.push_back(&parameter);
   std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
 
-  Hasher hasher;
-  for (const NamedTensor* parameter : sorted) {
-    const auto& [name, tensor] = *parameter;
-    update_text(hasher, name);
-    update_text(hasher, name_of(tensor.dtype()));
-    update_number(hasher, tensor.shape().rank());
-    for (const std::int64_t dim : tensor.shape()) update_number(hasher, dim);
-    hasher.update(tensor.bytes());
-  }
+  ParameterHasher hasher;
+  for (const NamedTensor* parameter : sorted) hasher.update(parameter->first, parameter->second);
   return hasher.digest();
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "train/named_tensor.h"
 
@@ -28,8 +29,18 @@ class Hasher {
 
 std::string hash_bytes(std::span<const std::byte> bytes);
 
-// The hash of the parameters in canonical order: sorted by name, each as name, dtype, shape and row-major
-// bytes. Equal for equal parameters whatever their order here; names must be distinct.
+// The hash of parameters in canonical order: sorted by name, each as name, dtype, shape and row-major bytes.
+// They are given one by one in that order, with distinct names. Used by one thread.
+class ParameterHasher {
+ public:
+  void update(std::string_view name, const Tensor& tensor);
+  std::string digest() const { return hasher_.digest(); }
+
+ private:
+  Hasher hasher_;
+};
+
+// The same of parameters in any order.
 std::string parameter_hash(std::span<const NamedTensor> parameters);
 
 }  // namespace hocket

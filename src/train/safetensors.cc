@@ -60,8 +60,8 @@ std::string header_text(std::span<const NamedTensor* const> tensors,
     begin = end;
   }
   text += '}';
-  constexpr std::size_t kLengthBytes = 8;
-  text.resize(align_up(kLengthBytes + text.size()) - kLengthBytes, ' ');  // The buffer starts aligned.
+  constexpr std::size_t length_bytes = kSafetensorsLengthBytes;
+  text.resize(align_up(length_bytes + text.size()) - length_bytes, ' ');  // The buffer starts aligned.
   return text;
 }
 
@@ -72,7 +72,7 @@ bool is_aligned(const std::byte* data, DType dtype) {
 }  // namespace
 
 Safetensors parse_safetensors(Arena block, std::string_view file_name) {
-  SafetensorsHeader header = parse_safetensors_header(block.bytes(), file_name);
+  SafetensorsHeader header = parse_safetensors_header(block.bytes(), block.size(), file_name);
   const auto owner = std::make_shared<const Arena>(std::move(block));
   Safetensors result{.metadata = std::move(header.metadata), .tensors = {}};
   result.tensors.reserve(header.entries.size());

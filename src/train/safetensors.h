@@ -31,10 +31,17 @@ struct SafetensorsHeader {
   std::size_t buffer_offset = 0;
 };
 
-// Reads the header of the whole file in `file` and trusts nothing in it. Throws DataError, which names
-// `file_name`, where bytes are not a safetensors file: bad length, JSON, key, dtype, shape or offset, hole or
-// overlap.
-SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, std::string_view file_name);
+// Reads the header of a file of `file_bytes` bytes, of which `start` has at least the header, and trusts
+// nothing in it. Throws DataError, which names `file_name`, where bytes are not a safetensors file: bad
+// length, JSON, key, dtype, shape or offset, hole or overlap.
+SafetensorsHeader parse_safetensors_header(std::span<const std::byte> start, std::uint64_t file_bytes,
+                                           std::string_view file_name);
+
+// How many bytes the header of such a file has, as its first kSafetensorsLengthBytes say. Throws DataError
+// where the file cannot have so many.
+constexpr std::size_t kSafetensorsLengthBytes = 8;
+std::size_t safetensors_header_bytes(std::span<const std::byte> start, std::uint64_t file_bytes,
+                                     std::string_view file_name);
 
 struct Safetensors {
   std::map<std::string, std::string> metadata;

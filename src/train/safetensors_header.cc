@@ -13,11 +13,11 @@
 
 #include "base/error.h"
 #include "train/safetensors.h"
+#include "train/tensor_part.h"
 
 namespace hocket {
 namespace {
 
-constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr std::string_view kMetadataKey = "__metadata__";
 
@@ -112,7 +112,8 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   bool binary(nlohmann::json::binary_t&) override { refuse("bytes"); }
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override {
-    fail("the header is not JSON at byte {}", kLengthBytes + std::max<std::size_t>(position, 1) - 1);
+    fail("the header is not JSON at byte {}",
+         kSafetensorsLengthBytes + std::max<std::size_t>(position, 1) - 1);
   }
 
  private:
@@ -206,17 +207,10 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     }
   }
 
-  // The bytes of the tensor. No product of some of its dimensions overflows either, even where another one is
-  // zero.
   std::uint64_t checked_bytes() const {
-    std::int64_t bytes = static_cast<std::int64_t>(size_of(*dtype_));
-    for (const std::int64_t size : *shape_) {
-      if (size != 0 && __builtin_mul_overflow(bytes, size, &bytes)) {
-        fail("tensor {} of shape [{}] is too large", tensor_name(), fmt::join(*shape_, ","));
-      }
-    }
-    const bool is_empty = std::find(shape_->begin(), shape_->end(), 0) != shape_->end();
-    return is_empty ? 0 : static_cast<std::uint64_t>(bytes);
+    const auto bytes = find_byte_size(*dtype_, *shape_);
+    if (!bytes) fail("tensor {} of shape [{}] is too large", tensor_name(), fmt::join(*shape_, ","));
+    return *bytes;
   }
 
   std::string_view file_;
@@ -253,27 +247,35 @@ void require_full_cover(std::vector<SafetensorsEntry>& entries, std::uint64_t bu
 
 }  // namespace
 
-SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, std::string_view file_name) {
+std::size_t safetensors_header_bytes(std::span<const std::byte> start, std::uint64_t file_bytes,
+                                     std::string_view file_name) {
   static_assert(std::endian::native == std::endian::little);
-  if (file.size() < kLengthBytes) {
+  if (start.size() < kSafetensorsLengthBytes) {
     throw DataError("{}: the file has {} bytes; a safetensors file begins with a length of 8 bytes",
-                    file_name, file.size());
+                    file_name, file_bytes);
   }
   std::uint64_t length = 0;
-  std::memcpy(&length, file.data(), kLengthBytes);
-  if (length > std::min<std::uint64_t>(kMaxHeaderBytes, file.size() - kLengthBytes)) {
+  std::memcpy(&length, start.data(), kSafetensorsLengthBytes);
+  if (length > std::min<std::uint64_t>(kMaxHeaderBytes, file_bytes - kSafetensorsLengthBytes)) {
     throw DataError("{}: the header claims {} bytes; at most {} are there and at most {} allowed", file_name,
-                    length, file.size() - kLengthBytes, kMaxHeaderBytes);
+                    length, file_bytes - kSafetensorsLengthBytes, kMaxHeaderBytes);
   }
-  const auto* text = reinterpret_cast<const char*>(file.data() + kLengthBytes);
-  if (length == 0 || *text != '{') {
-    throw DataError("{}: byte {} is not the '{{' that begins a safetensors header", file_name, kLengthBytes);
-  }
+  return static_cast<std::size_t>(kSafetensorsLengthBytes + length);
+}
+
+SafetensorsHeader parse_safetensors_header(std::span<const std::byte> start, std::uint64_t file_bytes,
+                                           std::string_view file_name) {
   SafetensorsHeader header;
-  header.buffer_offset = static_cast<std::size_t>(kLengthBytes + length);
+  header.buffer_offset = safetensors_header_bytes(start, file_bytes, file_name);
+  const auto* text = reinterpret_cast<const char*>(start.data());
+  const std::string_view json(text + kSafetensorsLengthBytes, header.buffer_offset - kSafetensorsLengthBytes);
+  if (!json.starts_with('{')) {
+    throw DataError("{}: byte {} is not the '{{' that begins a safetensors header", file_name,
+                    kSafetensorsLengthBytes);
+  }
   HeaderReader reader(file_name, header);
-  nlohmann::json::sax_parse(text, text + length, &reader);
-  require_full_cover(header.entries, file.size() - header.buffer_offset, file_name);
+  nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
+  require_full_cover(header.entries, file_bytes - header.buffer_offset, file_name);
   return header;
 }
 

@@ -48,6 +48,12 @@ constexpr std::size_t kBackgroundBucket = std::size_t{1} << 20;
 const std::pair<std::string, Role> kTensorKinds[] = {
     {"param/", Role::parameter}, {"buffer/", Role::buffer}, {"optimizer/", Role::state}};
 
+TensorPart part_of(const std::string& prefix, const Piece& piece) {
+  const Shard& shard = piece.shard;
+  return {prefix + piece.name(), shard.global.dtype, shard.global.shape, shard.begin,
+          shard.shape,           piece.first,        piece.count};
+}
+
 std::vector<Declaration> declarations_in(std::string_view text) {
   std::vector<Declaration> declarations;
   while (!text.empty()) {
@@ -201,47 +207,47 @@ Tensor Session::whole(const Piece& piece, const Arena& arena) const {
   return whole;
 }
 
-std::vector<NamedTensor> Session::tensors_of(const std::string& prefix, Role role) const {
-  std::vector<NamedTensor> tensors;
-  for (const Piece& piece : program_->pieces(role)) {
-    tensors.emplace_back(prefix + piece.name(), whole(piece, arena_of(role)));
-  }
-  return tensors;
-}
-
 Checkpoint Session::checkpoint() const {
   Checkpoint checkpoint;
   for (const auto& [prefix, role] : kTensorKinds) {
-    const std::vector<NamedTensor> more = tensors_of(prefix, role);
-    checkpoint.tensors.insert(checkpoint.tensors.end(), more.begin(), more.end());
+    for (const Piece& piece : program_->pieces(role)) {
+      const bool has_any = piece.count > 0 || piece.is_whole();
+      if (!has_any || !is_owner(piece)) continue;
+      checkpoint.parts.push_back({part_of(prefix, piece), view_of(arena_of(role), piece)});
+    }
   }
   const std::string text = print_text(*model_);
   checkpoint.model = hash_bytes(std::as_bytes(std::span(text)));
   return checkpoint;
 }
 
-void Session::restore(const Checkpoint& checkpoint, bool with_optimizer) {
-  std::vector<ParameterSpec> expected;
+void Session::restore(const CheckpointReader& checkpoint, bool with_optimizer) {
+  std::vector<TensorSpec> expected;
   for (const Piece& piece : program_->pieces(Role::parameter)) {
     expected.push_back({piece.name(), piece.shard.global.dtype, piece.shard.global.shape});
   }
-  require_same_parameters(checkpoint, expected);
+  require_same_parameters(checkpoint.tensors(), expected);
   for (const auto& [prefix, role] : kTensorKinds) {
     if (role == Role::state && !with_optimizer) continue;
     for (const Piece& piece : program_->pieces(role)) {
-      const std::string name = prefix + piece.name();
-      const auto at = std::find_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                                   [&](const NamedTensor& tensor) { return tensor.first == name; });
-      if (at == checkpoint.tensors.end() || at->second.shape() != piece.shard.global.shape) {
+      const TensorPart part = part_of(prefix, piece);
+      if (!checkpoint.has({part.name, part.dtype, part.global})) {
         throw ConfigError("the checkpoint has no {} that fits; it was made with another optimizer or model",
-                          name);
+                          part.name);
       }
-      copy_piece(at->second, piece, view_of(arena_of(role), piece));
+      checkpoint.read(part, view_of(arena_of(role), piece).bytes());
     }
   }
 }
 
-std::string Session::hash() const { return parameter_hash(tensors_of("", Role::parameter)); }
+std::string Session::hash() const {
+  std::vector<const Piece*> sorted;
+  for (const Piece& piece : program_->pieces(Role::parameter)) sorted.push_back(&piece);
+  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->name() < b->name(); });
+  ParameterHasher hasher;
+  for (const Piece* piece : sorted) hasher.update(piece->name(), whole(*piece, memory_->parameters));
+  return hasher.digest();
+}
 
 void bind_batch(Executable& executable, Slot& slot, const DataInfo& info, const Batch& batch,
                 std::int64_t first) {

@@ -8,7 +8,7 @@
 #include "data/source.h"
 #include "nn/model.h"
 #include "runtime/program.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint_reader.h"
 #include "train/options.h"
 #include "train/team.h"
 
@@ -50,19 +50,19 @@ class Session {
   std::int64_t parameter_count() const;
   std::int64_t micro_batch() const { return micro_batch_; }  // Samples of it in one replica.
 
-  // Whole tensors, put together from those of all ranks, which call it at the same time. They may be views of
-  // this session's memory: a checkpoint to save must be saved before the next step.
+  // What this rank speaks for, as views of this session's memory: to be saved before the next step.
   Checkpoint checkpoint() const;
-  // Throws ConfigError when the checkpoint is of another model or optimizer.
-  void restore(const Checkpoint& checkpoint, bool with_optimizer);
+  // Reads what this rank has of each tensor, however the checkpoint's ranks had cut it. Throws ConfigError
+  // when it is of another model or optimizer, and DataError.
+  void restore(const CheckpointReader& checkpoint, bool with_optimizer);
 
-  std::string hash() const;  // parameter_hash of the weights as they are now; all ranks call it.
+  // parameter_hash of the weights as they are now, the same however they are cut; all ranks call it.
+  std::string hash() const;
 
  private:
   const Arena& arena_of(Role role) const;
   bool is_owner(const Piece& piece) const;  // Of all that have the same elements, this rank speaks for them.
   Tensor whole(const Piece& piece, const Arena& arena) const;
-  std::vector<NamedTensor> tensors_of(const std::string& prefix, Role role) const;
 
   Team& team_;
   std::int64_t micro_batch_;

@@ -11,6 +11,7 @@
 #include "tensor/kernels/threads.h"
 #include "train/agreement.h"
 #include "train/checkpoint_settings.h"
+#include "train/checkpoint_store.h"
 #include "train/diagnose.h"
 #include "train/evaluate.h"
 #include "train/rank_totals.h"
@@ -65,7 +66,7 @@ class Training {
     if (!options_.out.empty()) {
       CheckpointOptions keep{options_.keep_checkpoints,
                              [&](const std::string& line) { observer_.on_warning(line); }};
-      store_.emplace(std::filesystem::path(options_.out) / "checkpoints", keep);
+      store_.emplace(std::filesystem::path(options_.out) / "checkpoints", team_, keep);
     }
   }
 
@@ -130,26 +131,23 @@ class Training {
     return fmt::format("{} workers over {}, {} each", team_.size(), team_.transport(), each);
   }
 
-  // All ranks read the same checkpoint; the first one's steps count.
+  // All ranks go on from the same checkpoint; the first one's steps count.
   void resume() {
-    std::optional<Checkpoint> checkpoint;
-    team_.attempt([&] {
-      if (!store_) throw ConfigError("--resume needs --out, the run folder to go on in");
-      checkpoint = store_->load_newest();
-      if (!checkpoint) return;
-      require_same_settings(*checkpoint, options_);
-      session_.restore(*checkpoint, true);
-    });
-    require_agreement(team_,
-                      {{"a checkpoint after step", checkpoint ? std::to_string(checkpoint->step) : "none"}});
-    if (!checkpoint) {
+    if (!store_) throw ConfigError("--resume needs --out, the run folder to go on in");
+    const std::optional<CheckpointReader> reader = store_->open_newest();
+    if (!reader) {
       observer_.on_warning(fmt::format("{}: no checkpoint to resume from; starting anew", options_.out));
       return;
     }
-    step_ = checkpoint->step;
-    samples_ = progress_of(*checkpoint, "samples");
-    train_ns_ = recorded_ns_ = progress_of(*checkpoint, "train_ns");
-    position_ = {checkpoint->epoch, checkpoint->position};
+    const Checkpoint& checkpoint = reader->checkpoint();
+    team_.attempt([&] {
+      require_same_settings(checkpoint, options_);
+      session_.restore(*reader, true);
+    });
+    step_ = checkpoint.step;
+    samples_ = progress_of(checkpoint, "samples");
+    train_ns_ = recorded_ns_ = progress_of(checkpoint, "train_ns");
+    position_ = {checkpoint.epoch, checkpoint.position};
     observer_.on_warning(fmt::format("resuming after step {}", step_));
   }
 
@@ -301,7 +299,6 @@ class Training {
     saved_step_ = step_;
     timed(Activity::checkpoint, checkpoint_ns_, [&] {
       Checkpoint checkpoint = session_.checkpoint();
-      if (!team_.is_first()) return;
       checkpoint.settings = settings_of(options_);
       checkpoint.settings["samples"] = std::to_string(samples_);
       checkpoint.settings["train_ns"] = std::to_string(train_ns_);

@@ -76,10 +76,10 @@ struct TrainResult {
 // Stands in the message of the Error with which train() gives up on a run that diverges.
 inline constexpr std::string_view kNotFinite = "the loss is not finite";
 
-// Trains as `options` say, together with the other ranks of the team, of which the first writes checkpoints
-// below options.out. When `stop` becomes true on any rank they end the step, write a checkpoint and return
-// with interrupted set. Throws ConfigError, DataError, Error (such as a loss that is no longer finite, naming
-// the first bad tensor), NetError, or FailedElsewhere where another rank could not start.
+// Trains as `options` say, together with the other ranks of the team, and writes checkpoints below
+// options.out. When `stop` becomes true on any rank they end the step, write a checkpoint and return with
+// interrupted set. Throws ConfigError, DataError, Error (such as a loss that is no longer finite, naming the
+// first bad tensor), NetError, or FailedElsewhere where another rank could not start.
 TrainResult train(const TrainOptions& options, TrainObserver& observer, const std::atomic<bool>& stop,
                   Team& team);
 

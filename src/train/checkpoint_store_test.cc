@@ -1,8 +1,7 @@
-#include "train/checkpoint.h"
+#include "train/checkpoint_store.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <cstring>
@@ -10,73 +9,16 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "data/test_files.h"
 #include "train/hash.h"
+#include "train/team.h"
+#include "train/test_checkpoint.h"
+#include "train/test_file_system.h"
 
 namespace hocket {
 namespace {
 
 namespace fs = std::filesystem;
-
-// An empty directory for one test.
-class Folder {
- public:
-  Folder() {
-    std::string name = testing::TempDir() + "hocket_checkpoint_XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-// Fails the n-th operation of all with an Error, as a full or broken disk does; a failing write is a short
-// one. Syncs count, but cost no time.
-class FailingFileSystem final : public FileSystem {
- public:
-  static constexpr int kNever = 1 << 30;
-  explicit FailingFileSystem(int nth = kNever) : left_(nth) {}
-  bool fired() const { return left_ <= 0; }
-
-  void create_directories(const fs::path& path) override { step(), disk_.create_directories(path); }
-  std::unique_ptr<OutputFile> create(const fs::path& path) override {
-    step();
-    return std::make_unique<File>(*this, disk_.create(path));
-  }
-  Arena read(const fs::path& path) override { return step(), disk_.read(path); }
-  std::vector<std::string> list(const fs::path& path) override { return step(), disk_.list(path); }
-  void rename(const fs::path& from, const fs::path& to) override { step(), disk_.rename(from, to); }
-  void exchange(const fs::path& a, const fs::path& b) override { step(), disk_.exchange(a, b); }
-  void remove_all(const fs::path& path) override { step(), disk_.remove_all(path); }
-  void sync_directory(const fs::path&) override { step(); }
-
- private:
-  class File final : public OutputFile {
-   public:
-    File(FailingFileSystem& owner, std::unique_ptr<OutputFile> file)
-        : owner_(owner), file_(std::move(file)) {}
-    void write(std::span<const std::byte> bytes) override {
-      if (owner_.left_ == 1) file_->write(bytes.first(bytes.size() / 2));
-      owner_.step();
-      file_->write(bytes);
-    }
-    void sync() override { owner_.step(); }
-
-   private:
-    FailingFileSystem& owner_;
-    std::unique_ptr<OutputFile> file_;
-  };
-
-  void step() {
-    if (--left_ == 0) throw Error("cannot write: No space left on device");
-  }
-
-  int left_;
-  FileSystem& disk_ = posix_file_system();
-};
 
 Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
   Tensor tensor(DType::f32, shape);
@@ -87,10 +29,10 @@ Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
 
 Checkpoint checkpoint_of(std::int64_t step, std::int64_t width = 8) {
   const auto seed = static_cast<std::uint64_t>(step);
-  return {.tensors = {{"param/fc.weight", random_tensor({width, 4}, seed)},
-                      {"param/fc.bias", random_tensor({width}, seed + 1)},
-                      {"buffer/norm.mean", random_tensor({width}, seed + 2)},
-                      {"optimizer/momentum/fc.weight", random_tensor({width, 4}, seed + 3)}},
+  return {.parts = {whole_part("param/fc.weight", random_tensor({width, 4}, seed)),
+                    whole_part("param/fc.bias", random_tensor({width}, seed + 1)),
+                    whole_part("buffer/norm.mean", random_tensor({width}, seed + 2)),
+                    whole_part("optimizer/momentum/fc.weight", random_tensor({width, 4}, seed + 3))},
           .settings = {{"algorithm", "direct"}, {"lr", "0.1"}},
           .model = "0123456789abcdef",
           .seed = 0xffff'ffff'ffff'fff0ULL,
@@ -99,7 +41,23 @@ Checkpoint checkpoint_of(std::int64_t step, std::int64_t width = 8) {
           .position = 640};
 }
 
-std::string hash_of(const Checkpoint& checkpoint) { return parameter_hash(checkpoint.tensors); }
+std::string hash_of(const Checkpoint& checkpoint) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& [part, data] : checkpoint.parts) tensors.emplace_back(part.name, data);
+  return parameter_hash(tensors);
+}
+
+std::string hash_of(const CheckpointReader& reader) { return parameter_hash(read_whole(reader)); }
+
+Team& alone() {
+  static Team team;
+  return team;
+}
+
+std::int64_t newest_step(CheckpointStore& store) {
+  const auto reader = store.open_newest();
+  return reader ? reader->checkpoint().step : -1;
+}
 
 std::vector<std::string> names_in(const fs::path& directory) { return posix_file_system().list(directory); }
 
@@ -126,13 +84,14 @@ struct Warnings {
 };
 
 TEST(CheckpointStore, GivesBackExactlyWhatWasSaved) {
-  const Folder folder;
-  CheckpointStore store(folder.path() / "checkpoints");
-  EXPECT_FALSE(store.load_newest().has_value());
+  const TestFolder folder;
+  CheckpointStore store(folder.path() / "checkpoints", alone());
+  EXPECT_FALSE(store.open_newest().has_value());
   const Checkpoint saved = checkpoint_of(1234);
   store.save(saved);
-  const Checkpoint loaded = store.load_newest().value();
-  EXPECT_EQ(hash_of(loaded), hash_of(saved));
+  const CheckpointReader reader = store.open_newest().value();
+  const Checkpoint& loaded = reader.checkpoint();
+  EXPECT_EQ(hash_of(reader), hash_of(saved));
   EXPECT_EQ(loaded.settings, saved.settings);
   EXPECT_EQ(loaded.model, saved.model);
   EXPECT_EQ(loaded.seed, saved.seed);
@@ -146,44 +105,46 @@ TEST(CheckpointStore, GivesBackExactlyWhatWasSaved) {
 }
 
 TEST(CheckpointStore, KeepsTheNewest) {
-  const Folder folder;
-  CheckpointStore store(folder.path(), {.keep = 3});
+  const TestFolder folder;
+  CheckpointStore store(folder.path(), alone(), {.keep = 3});
   for (const std::int64_t step : {1, 5, 20, 300, 100'000'000}) store.save(checkpoint_of(step));
   EXPECT_EQ(names_in(folder.path()),
             (std::vector<std::string>{"step-00000020", "step-00000300", "step-100000000"}));
-  EXPECT_EQ(store.load_newest()->step, 100'000'000);
+  EXPECT_EQ(newest_step(store), 100'000'000);
 }
 
-TEST(CheckpointStore, FewerThanTwoIsRefused) { EXPECT_THROW(CheckpointStore("x", {.keep = 1}), ConfigError); }
+TEST(CheckpointStore, FewerThanTwoIsRefused) {
+  EXPECT_THROW(CheckpointStore("x", alone(), {.keep = 1}), ConfigError);
+}
 
 TEST(CheckpointStore, SavingAStepAgainReplacesIt) {
-  const Folder folder;
-  CheckpointStore store(folder.path());
+  const TestFolder folder;
+  CheckpointStore store(folder.path(), alone());
   store.save(checkpoint_of(7));
   Checkpoint other = checkpoint_of(7, 16);
   store.save(other);
-  EXPECT_EQ(hash_of(*store.load_newest()), hash_of(other));
+  EXPECT_EQ(hash_of(*store.open_newest()), hash_of(other));
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-00000007"});
 }
 
 TEST(CheckpointStore, LeftoversOfAKilledSaveAreRemoved) {
-  const Folder folder;
+  const TestFolder folder;
   fs::create_directories(folder.path() / ".tmp-step-00000003");
   write_text(folder.path() / ".tmp-step-00000003" / "model.safetensors", "half");
-  CheckpointStore store(folder.path());
-  EXPECT_FALSE(store.load_newest().has_value());
+  CheckpointStore store(folder.path(), alone());
+  EXPECT_FALSE(store.open_newest().has_value());
   store.save(checkpoint_of(4));
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-00000004"});
 }
 
 TEST(CheckpointStore, ATornCheckpointIsNamedSkippedAndRemovedByTheNextSave) {
-  const Folder folder;
+  const TestFolder folder;
   Warnings warnings;
-  CheckpointStore store(folder.path(), warnings.options());
+  CheckpointStore store(folder.path(), alone(), warnings.options());
   store.save(checkpoint_of(10));
   store.save(checkpoint_of(20));
   fs::resize_file(folder.path() / "step-00000020" / "model.safetensors", 100);
-  EXPECT_EQ(store.load_newest()->step, 10);
+  EXPECT_EQ(newest_step(store), 10);
   ASSERT_EQ(warnings.lines.size(), 1U);
   EXPECT_NE(warnings.lines[0].find("step-00000020 is skipped: "), std::string::npos) << warnings.lines[0];
   EXPECT_NE(warnings.lines[0].find("the file has 100 bytes; the manifest says"), std::string::npos);
@@ -194,13 +155,13 @@ TEST(CheckpointStore, ATornCheckpointIsNamedSkippedAndRemovedByTheNextSave) {
 
 TEST(CheckpointStore, AMissingFileIsATornCheckpoint) {
   for (const char* name : {"manifest.json", "model.safetensors", "optimizer.safetensors"}) {
-    const Folder folder;
+    const TestFolder folder;
     Warnings warnings;
-    CheckpointStore store(folder.path(), warnings.options());
+    CheckpointStore store(folder.path(), alone(), warnings.options());
     store.save(checkpoint_of(1));
     store.save(checkpoint_of(2));
     fs::remove(folder.path() / "step-00000002" / name);
-    EXPECT_EQ(store.load_newest()->step, 1) << name;
+    EXPECT_EQ(newest_step(store), 1) << name;
     EXPECT_EQ(warnings.lines.size(), 1U);
   }
 }
@@ -211,13 +172,13 @@ TEST(CheckpointStore, FailingAnyOneOperationDamagesNothing) {
   for (const std::int64_t step : {3, 2}) {  // A new step, and one that replaces the newest.
     int failed_saves = 0;
     for (int nth = 1;; ++nth) {
-      const Folder folder;
+      const TestFolder folder;
       FailingFileSystem disk;
-      CheckpointStore(folder.path(), {}, disk).save(checkpoint_of(1));
-      CheckpointStore(folder.path(), {}, disk).save(checkpoint_of(2));
+      CheckpointStore(folder.path(), alone(), {}, disk).save(checkpoint_of(1));
+      CheckpointStore(folder.path(), alone(), {}, disk).save(checkpoint_of(2));
       FailingFileSystem failing(nth);
       Warnings warnings;
-      CheckpointStore store(folder.path(), warnings.options(), failing);
+      CheckpointStore store(folder.path(), alone(), warnings.options(), failing);
       bool threw = false;
       try {
         store.save(checkpoint_of(step, 32));
@@ -231,10 +192,10 @@ TEST(CheckpointStore, FailingAnyOneOperationDamagesNothing) {
       for (const std::string& name : names_in(folder.path())) {
         const bool is_leftover = name.starts_with(".tmp-");
         EXPECT_FALSE(is_leftover && threw && step == 3) << name << " after operation " << nth;
-        if (!is_leftover) load_checkpoint(folder.path() / name);
+        if (!is_leftover) open_checkpoint(folder.path() / name);
       }
-      CheckpointStore after(folder.path(), {}, disk);
-      EXPECT_GE(after.load_newest()->step, 2) << "operation " << nth;
+      CheckpointStore after(folder.path(), alone(), {}, disk);
+      EXPECT_GE(newest_step(after), 2) << "operation " << nth;
       after.save(checkpoint_of(4));
       EXPECT_EQ(names_in(folder.path()).size(), 2U) << "operation " << nth;
       if (!failing.fired()) break;
@@ -244,25 +205,26 @@ TEST(CheckpointStore, FailingAnyOneOperationDamagesNothing) {
 }
 
 TEST(CheckpointStore, FailingToReadIsSkippedOrReported) {
-  const Folder folder;
-  CheckpointStore(folder.path()).save(checkpoint_of(1));
+  const TestFolder folder;
+  CheckpointStore(folder.path(), alone()).save(checkpoint_of(1));
   for (int nth = 1;; ++nth) {
     FailingFileSystem failing(nth);
-    CheckpointStore store(folder.path(), {}, failing);
+    CheckpointStore store(folder.path(), alone(), {}, failing);
     try {
-      store.load_newest();
+      store.open_newest();
     } catch (const Error&) {
       EXPECT_TRUE(failing.fired());
     }
     if (!failing.fired()) break;
   }
-  EXPECT_EQ(CheckpointStore(folder.path()).load_newest()->step, 1);
+  CheckpointStore store(folder.path(), alone());
+  EXPECT_EQ(newest_step(store), 1);
 }
 
 // A limit on the size of files is the portable stand-in for a full disk: the kernel itself refuses the write.
 TEST(CheckpointStore, AFullDiskLeavesTheEarlierCheckpointAndNoLeftovers) {
-  const Folder folder;
-  CheckpointStore store(folder.path());
+  const TestFolder folder;
+  CheckpointStore store(folder.path(), alone());
   store.save(checkpoint_of(1));
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -280,60 +242,64 @@ TEST(CheckpointStore, AFullDiskLeavesTheEarlierCheckpointAndNoLeftovers) {
   EXPECT_NE(message.find("step-00000002 is not saved: cannot write"), std::string::npos) << message;
   EXPECT_NE(message.find("File too large; earlier ones are untouched"), std::string::npos) << message;
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-00000001"});
-  EXPECT_EQ(store.load_newest()->step, 1);
+  EXPECT_EQ(newest_step(store), 1);
 }
 
-TEST(LoadCheckpoint, EveryTruncationOnAPageIsDetected) {
-  const Folder folder;
-  CheckpointStore store(folder.path());
+TEST(CheckpointReader, EveryTruncationOnAPageIsDetected) {
+  const TestFolder folder;
+  CheckpointStore store(folder.path(), alone());
   store.save(checkpoint_of(1, 4096));
   const fs::path directory = store.list()[0];
   for (const std::string& name : names_in(directory)) {
     const std::string whole = read_text(directory / name);
     for (std::size_t size = 0; size < whole.size(); size += 4096) {
       fs::resize_file(directory / name, size);
-      EXPECT_THROW(load_checkpoint(directory), DataError) << name << " at " << size;
+      EXPECT_THROW(open_checkpoint(directory), DataError) << name << " at " << size;
       write_text(directory / name, whole);
     }
   }
-  EXPECT_NO_THROW(load_checkpoint(directory));
+  EXPECT_NO_THROW(open_checkpoint(directory));
 }
 
-TEST(LoadCheckpoint, EveryFlippedByteIsDetected) {
-  const Folder folder;
-  CheckpointStore store(folder.path());
+TEST(CheckpointReader, EveryFlippedByteIsDetected) {
+  const TestFolder folder;
+  CheckpointStore store(folder.path(), alone());
   store.save(checkpoint_of(1));
   const fs::path directory = store.list()[0];
   for (const std::string& name : names_in(directory)) {
     const std::string whole = read_text(directory / name);
     for (std::size_t at = 0; at < whole.size(); ++at) {
       write_byte(directory / name, at, static_cast<char>(whole[at] ^ (1 << (at % 8))));
-      ASSERT_THROW(load_checkpoint(directory), DataError) << name << " at " << at;
+      ASSERT_THROW(open_checkpoint(directory), DataError) << name << " at " << at;
       write_byte(directory / name, at, whole[at]);
     }
   }
-  EXPECT_NO_THROW(load_checkpoint(directory));
+  EXPECT_NO_THROW(open_checkpoint(directory));
 }
 
-TEST(LoadCheckpoint, AnotherVersionIsNamed) {
-  const Folder folder;
-  CheckpointStore store(folder.path());
+TEST(CheckpointReader, AnotherVersionIsNamed) {
+  const TestFolder folder;
+  CheckpointStore store(folder.path(), alone());
   store.save(checkpoint_of(1));
   const fs::path manifest = store.list()[0] / "manifest.json";
   std::string text = read_text(manifest);
-  text.replace(text.find("\"version\": 1"), 12, "\"version\": 9");
+  text.replace(text.find("\"version\": 2"), 12, "\"version\": 9");
   write_text(manifest, text);
   try {
-    load_checkpoint(store.list()[0]);
+    open_checkpoint(store.list()[0]);
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_NE(std::string(error.what()).find("has version 9; expected 1"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("has version 9; expected 1 or 2"), std::string::npos)
+        << error.what();
   }
 }
 
-std::string difference(std::vector<ParameterSpec> expected) {
+std::string difference(std::vector<TensorSpec> expected) {
+  const TensorSpec found[] = {{"param/fc.weight", DType::f32, {8, 4}},
+                              {"param/fc.bias", DType::f32, {8}},
+                              {"buffer/norm.mean", DType::f32, {8}}};
   try {
-    require_same_parameters(checkpoint_of(1), expected);
+    require_same_parameters(found, expected);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -341,8 +307,8 @@ std::string difference(std::vector<ParameterSpec> expected) {
 }
 
 TEST(RequireSameParameters, NamesTheFirstDifference) {
-  const ParameterSpec weight{"fc.weight", DType::f32, {8, 4}};
-  const ParameterSpec bias{"fc.bias", DType::f32, {8}};
+  const TensorSpec weight{"fc.weight", DType::f32, {8, 4}};
+  const TensorSpec bias{"fc.bias", DType::f32, {8}};
   const std::string start = "the checkpoint is of another model: ";
   EXPECT_EQ(difference({weight, bias}), "");
   EXPECT_EQ(difference({{"conv.weight", DType::f32, {1}}}),
