@@ -62,7 +62,7 @@ int CrossValidation::exit_code(int when_interrupted) const {
 
 bool is_cross_validation(const Settings& settings) { return settings.folds() > 0 && settings.fold() == 0; }
 
-CrossValidation cross_validate(const Settings& settings, const RunFolder& folder, bool resumes,
+CrossValidation cross_validate(const Settings& settings, const RunFolder& folder, const Start& start,
                                Progress& progress, const std::atomic<bool>& stop, Team& team) {
   if (team.is_first())
     write_file_atomically(posix_file_system(), folder.config_file(), render_config(settings.effective()));
@@ -72,7 +72,7 @@ CrossValidation cross_validate(const Settings& settings, const RunFolder& folder
     Settings one = settings;
     one.set(*find_key("train.fold"), std::to_string(fold), "--fold", "cross-validation");
     const RunFolder its_folder(folder.path() / fmt::format("fold-{}", fold));
-    all.runs.push_back(execute_run(one, its_folder, resumes, progress, stop, team));
+    all.runs.push_back(execute_run(one, its_folder, start, progress, stop, team));
   }
   if (team.is_first()) write_files(all);
   return all;

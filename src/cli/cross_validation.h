@@ -22,7 +22,7 @@ bool is_cross_validation(const Settings& settings);
 
 // Trains once per fold, each in a folder fold-I of its own, and writes the mean and deviation over them to
 // summary.json and all the curves to report.html. Throws what execute_run() throws.
-CrossValidation cross_validate(const Settings& settings, const RunFolder& folder, bool resumes,
+CrossValidation cross_validate(const Settings& settings, const RunFolder& folder, const Start& start,
                                Progress& progress, const std::atomic<bool>& stop, Team& team);
 
 std::string describe(const CrossValidation& all);

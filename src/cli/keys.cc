@@ -206,6 +206,10 @@ std::vector<Key> worker_keys() {
        Bounds{0, 1LL << 40},
        {},
        "1 MiB in the background over tcp, all at once in shared memory"},
+      {"train.restarts", "N", kWorkers,
+       "when one of the workers that this command started dies, start them anew from the newest checkpoint, "
+       "up to N times",
+       FIELD(restarts), Bounds{0, 1e6}},
       {"train.plaintext", "", kWorkers, "authenticate, but do not encrypt between hosts", FIELD(plaintext)},
   };
 }

@@ -15,12 +15,14 @@
 namespace hocket {
 namespace {
 
-Summary planned_summary(const TrainOptions& options, const Team& team) {
+Summary planned_summary(const TrainOptions& options, const Start& start, const Team& team) {
   Summary summary;
   summary.model = options.model;
   summary.data = options.data;
   summary.workers = team.size();
   summary.mesh = team.mesh().text();
+  summary.zero = options.zero;
+  summary.restarts = start.restarts;
   summary.sync = team.is_alone() ? "none" : "allreduce";
   summary.transport = team.transport();
   summary.dtype = options.dtype;
@@ -47,8 +49,9 @@ RankSeconds seconds_of(const TrainResult& result) {
   return seconds;
 }
 
-Summary summarize(const TrainOptions& options, const Team& team, const TrainResult& result, double epochs) {
-  Summary summary = planned_summary(options, team);
+Summary summarize(const TrainOptions& options, const Start& start, const Team& team,
+                  const TrainResult& result, double epochs) {
+  Summary summary = planned_summary(options, start, team);
   summary.status = result.interrupted ? "interrupted" : "done";
   summary.threads = result.threads;
   summary.parameters = result.parameters;
@@ -84,9 +87,10 @@ void write_report(const RunFolder& folder) {
   write_file_atomically(posix_file_system(), folder.report_file(), render_report(data));
 }
 
-void leave_failed(const RunFolder& folder, const TrainOptions& options, const Team& team) noexcept {
+void leave_failed(const RunFolder& folder, const TrainOptions& options, const Start& start,
+                  const Team& team) noexcept {
   try {
-    Summary summary = planned_summary(options, team);
+    Summary summary = planned_summary(options, start, team);
     summary.status = "failed";
     write_summary(folder.summary_file(), summary);
   } catch (const std::exception&) {  // What made the run fail is what the user hears of.
@@ -107,12 +111,12 @@ class FollowingObserver final : public TrainObserver {
 };
 
 // The part of a rank that is not the first.
-Run follow_run(const TrainOptions& options, const RunFolder& folder, const std::atomic<bool>& stop,
-               Team& team) {
+Run follow_run(const TrainOptions& options, const RunFolder& folder, const Start& start,
+               const std::atomic<bool>& stop, Team& team) {
   FollowingObserver observer(team.communicator());
   const TrainResult result = train(options, observer, stop, team);
   merge_traces(team, observer.timeline());
-  return {folder, summarize(options, team, result, 0), result};
+  return {folder, summarize(options, start, team, result, 0), result};
 }
 
 }  // namespace
@@ -122,25 +126,26 @@ int Run::exit_code(int when_interrupted) const {
   return result.target_missed ? kTargetMissed : kDone;
 }
 
-Run execute_run(const Settings& settings, const RunFolder& folder, bool resumes, Progress& progress,
+Run execute_run(const Settings& settings, const RunFolder& folder, const Start& start, Progress& progress,
                 const std::atomic<bool>& stop, Team& team) {
   TrainOptions options = settings.train_options();
   options.out = folder.path().string();
-  options.resume = resumes;
+  options.resume = start.resumes;
   team.set_flight_folder(folder.path());
-  if (!team.is_first()) return follow_run(options, folder, stop, team);
-  RunRecorder recorder(folder, render_config(settings.effective()), resumes, progress, team.communicator());
+  if (!team.is_first()) return follow_run(options, folder, start, stop, team);
+  RunRecorder recorder(folder, render_config(settings.effective()), start.resumes, progress,
+                       team.communicator());
   try {
     const TrainResult result = train(options, recorder, stop, team);
     const std::string trace = merge_traces(team, recorder.timeline());
     progress.close();
-    Run run{folder, summarize(options, team, result, recorder.epoch()), result};
+    Run run{folder, summarize(options, start, team, result, recorder.epoch()), result};
     write_summary(folder.summary_file(), run.summary);
     write_file_atomically(posix_file_system(), folder.trace_file(), trace);
     write_report(folder);
     return run;
   } catch (const Error&) {
-    if (recorder.has_started()) leave_failed(folder, options, team);
+    if (recorder.has_started()) leave_failed(folder, options, start, team);
     throw;
   }
 }

@@ -20,10 +20,16 @@ struct Run {
   int exit_code(int when_interrupted) const;
 };
 
+// How a run begins.
+struct Start {
+  bool resumes = false;
+  int restarts = 0;  // How often its workers were started before.
+};
+
 // Trains as `settings` say; the first rank of the team leaves config.toml, metrics.jsonl, checkpoints,
 // trace.json, summary.json and report.html in `folder`, and shows the progress. Throws what train() throws; a
 // run that fails after its start leaves a summary with status "failed".
-Run execute_run(const Settings& settings, const RunFolder& folder, bool resumes, Progress& progress,
+Run execute_run(const Settings& settings, const RunFolder& folder, const Start& start, Progress& progress,
                 const std::atomic<bool>& stop, Team& team);
 
 // The closing lines for people.

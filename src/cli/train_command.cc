@@ -100,7 +100,8 @@ RunFolder agree_on_folder(const Request& request, Team& team) {
   return RunFolder(team.gather(path).front());
 }
 
-int train_with(Team& team, const Request& request, const Arguments& arguments, const StopSignals& signals) {
+int train_with(Team& team, const Request& request, const Start& start, const Arguments& arguments,
+               const StopSignals& signals) {
   Progress progress(standard_error_terminal(), arguments.has("quiet") || !team.is_first());
   const bool is_new = request.out.empty() || !fs::exists(request.out);
   const RunFolder folder = agree_on_folder(request, team);
@@ -112,12 +113,12 @@ int train_with(Team& team, const Request& request, const Arguments& arguments, c
   try {
     if (is_cross_validation(request.settings)) {
       const CrossValidation all =
-          cross_validate(request.settings, folder, request.resumes, progress, signals.stop(), team);
+          cross_validate(request.settings, folder, start, progress, signals.stop(), team);
       if (!team.is_first()) return kDone;
       print(to_json(all), describe(all), arguments);
       return all.exit_code(signals.exit_code());
     }
-    const Run run = execute_run(request.settings, folder, request.resumes, progress, signals.stop(), team);
+    const Run run = execute_run(request.settings, folder, start, progress, signals.stop(), team);
     if (!team.is_first()) return kDone;
     print(run_json(run), describe(run), arguments);
     return run.exit_code(signals.exit_code());
@@ -127,17 +128,27 @@ int train_with(Team& team, const Request& request, const Arguments& arguments, c
   }
 }
 
+// Workers that may have to start anew must know their folder before they make one.
+int launch_training(const Request& request, const Arguments& arguments) {
+  const TrainOptions options = request.settings.train_options();
+  if (options.restarts == 0 || !request.out.empty()) return launch_workers(options, arguments, "");
+  const RunFolder folder = make_folder(request);
+  const int code = launch_workers(options, arguments, folder.path().string());
+  remove_if_empty(folder.path());
+  return code;
+}
+
 int run_train(const Arguments& arguments) {
   const Environment environment = detect_environment(process_variables());
   const Request request = read_request(arguments, environment.rank == 0);
   const TrainOptions options = request.settings.train_options();
   if (arguments.has("explain")) return explain_run(options, environment, arguments);
   require_explain(arguments);
-  if (must_launch(options, environment)) return launch_workers(options, arguments);
+  if (must_launch(options, environment)) return launch_training(request, arguments);
   const StopSignals signals(environment.rank > 0);
   Team team = join_workers(options, environment);
   try {
-    return train_with(team, request, arguments, signals);
+    return train_with(team, request, {request.resumes, environment.restarts}, arguments, signals);
   } catch (const FailedElsewhere&) {  // The rank that failed says why, and its exit code counts.
     return kDone;
   }

@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "base/pin.h"
+#include "cli/exit_code.h"
 #include "cli/launch/launch.h"
+#include "cli/terminal.h"
 
 namespace hocket {
 namespace {
@@ -36,16 +38,25 @@ bool must_launch(const TrainOptions& options, const Environment& environment) {
   return false;
 }
 
-int launch_workers(const TrainOptions& options, const Arguments& arguments) {
+int launch_workers(const TrainOptions& options, const Arguments& arguments, const std::string& folder) {
   LaunchOptions launching;
   launching.words = {std::filesystem::read_symlink("/proc/self/exe").string(), "train"};
   launching.words.insert(launching.words.end(), arguments.typed().begin(), arguments.typed().end());
+  if (!folder.empty()) launching.words.insert(launching.words.end(), {"--out", folder});
   const int workers = Mesh::parse(options.mesh, options.workers).size();
   launching.hosts = parse_hosts("localhost:" + std::to_string(workers));
   launching.plaintext = options.plaintext;
   launching.ranks_explain = true;
   launching.interruption = kInterruption;
-  return launch(launching);
+  while (true) {
+    const int code = launch(launching);
+    if (code != kPeerFailed || launching.restarts == options.restarts) return code;
+    if (launching.restarts == 0 && !arguments.has("resume")) launching.words.push_back("--resume");
+    ++launching.restarts;
+    write_message(
+        fmt::format("hocket: starting all {} workers anew from the newest checkpoint (restart {} of {})",
+                    workers, launching.restarts, options.restarts));
+  }
 }
 
 Team join_workers(const TrainOptions& options, const Environment& environment) {

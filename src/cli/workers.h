@@ -14,8 +14,11 @@ namespace hocket {
 // where workers, mesh and the job that it is a rank of contradict each other.
 bool must_launch(const TrainOptions& options, const Environment& environment);
 
-// Starts this command line once per worker and waits for their end. Returns an ExitCode.
-int launch_workers(const TrainOptions& options, const Arguments& arguments);
+// Starts this command line once per worker and waits for their end. When one of them dies, by a signal or
+// because the network failed, starts them anew with --resume, up to options.restarts times. Their run folder
+// is `folder`; where that is empty, the one that the arguments name or the first rank makes. Returns an
+// ExitCode.
+int launch_workers(const TrainOptions& options, const Arguments& arguments, const std::string& folder);
 
 // Meets the other workers, if there are any. Unless the number of threads was given, the workers of a host
 // then divide its cores and keep to them. Throws what join_job() throws.

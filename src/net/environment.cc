@@ -60,6 +60,7 @@ void fill_hocket(const Variables& variables, Environment& environment) {
   environment.coordinator_host = coordinator.address;
   environment.coordinator_port = coordinator.port;
   environment.key_fd = number(variables, "HOCKET_KEY_FD", 0, 1 << 20);
+  if (variables("HOCKET_RESTARTS")) environment.restarts = number(variables, "HOCKET_RESTARTS", 0, 1 << 20);
 }
 
 void fill_torchrun(const Variables& variables, Environment& environment) {

@@ -28,6 +28,7 @@ struct Environment {
   std::optional<int> key_fd;           // The job key, in a descriptor
   std::optional<std::string> key_hex;  // or as text.
   std::optional<int> pmi_fd;
+  int restarts = 0;  // How often the launcher has started the job's ranks anew.
   bool plaintext = false;
 };
 

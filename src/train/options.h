@@ -39,6 +39,7 @@ struct TrainOptions {
   std::string reduce_order{};  // rank or any; empty: rank within a host.
   std::string algorithm{};     // name_of() an all-reduce's Algorithm; empty: the fastest.
   bool plaintext = false;      // Between hosts: authenticated, not encrypted.
+  int restarts = 0;            // How often workers that were started together start anew after one dies.
   bool sync_batch_norm = false;
   int zero = 0;             // What is sharded along dp: 1 optimizer state, 2 gradients too, 3 parameters too.
   std::string place{};      // Declaration::parse()d, separated by commas.

@@ -52,6 +52,7 @@ RankCommand command_of(const LaunchOptions& options, const Endpoint& coordinator
   command.coordinator = coordinator;
   command.master_port = local_endpoint(listen_at({coordinator.address, 0}).get()).port;
   command.plaintext = options.plaintext;
+  command.restarts = options.restarts;
   command.pipes_output = options.tags_output;
   return command;
 }

@@ -15,6 +15,7 @@ struct LaunchOptions {
   bool ranks_explain = false;  // A rank that fails says why itself, unless a signal killed it.
   Seconds interruption = SupervisorOptions().interruption;
   bool plaintext = false;
+  int restarts = 0;  // How often the ranks were started before: they find it in their environment.
   bool by_hand = false;
   std::string ssh;
   std::string address;   // Empty: by the route to the first other host.

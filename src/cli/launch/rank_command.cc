@@ -13,7 +13,7 @@ namespace hocket {
 namespace {
 
 // Set anew for each rank, or of another launcher.
-constexpr std::array<std::string_view, 16> kOwn{"HOCKET_RANK",
+constexpr std::array<std::string_view, 17> kOwn{"HOCKET_RANK",
                                                 "HOCKET_WORLD_SIZE",
                                                 "HOCKET_LOCAL_RANK",
                                                 "HOCKET_COORDINATOR",
@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 16> kOwn{"HOCKET_RANK",
                                                 "HOCKET_JOB",
                                                 "HOCKET_JOB_KEY",
                                                 "HOCKET_PLAINTEXT",
+                                                "HOCKET_RESTARTS",
                                                 "RANK",
                                                 "WORLD_SIZE",
                                                 "LOCAL_RANK",
@@ -58,6 +59,7 @@ std::vector<std::string> environment_of(const RankCommand& command, const JobKey
   set("HOCKET_COORDINATOR", to_string(command.coordinator));
   set("HOCKET_KEY_FD", key_fd);
   if (command.plaintext) set("HOCKET_PLAINTEXT", 1);
+  if (command.restarts > 0) set("HOCKET_RESTARTS", command.restarts);
   set("RANK", rank);
   set("WORLD_SIZE", command.world_size);
   set("LOCAL_RANK", local_rank);

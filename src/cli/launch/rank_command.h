@@ -18,6 +18,7 @@ struct RankCommand {
   Endpoint coordinator;
   std::uint16_t master_port = 0;  // For programs of torch's: free when the launcher looked.
   bool plaintext = false;
+  int restarts = 0;           // How often the ranks were started before.
   int host = 0;               // Which of the launch's hosts this is.
   bool pipes_output = false;  // Standard output too passes through the launcher.
 };
