@@ -45,7 +45,8 @@ TEST(MergeTraces, PutsAllRanksOnOneClock) {
 
   std::map<std::pair<int, std::string>, int> spans;  // By rank and category.
   std::vector<double> starts;                        // Of the same instant on every rank.
-  for (const json& event : json::parse(merged).at("traceEvents")) {
+  const json trace = json::parse(merged);
+  for (const json& event : trace.at("traceEvents")) {
     if (event.at("ph") != "X") continue;
     ++spans[{event.at("pid"), event.at("cat")}];
     if (event.at("name") == "forward") starts.push_back(event.at("ts"));
