@@ -14,12 +14,20 @@ assert re.fullmatch(r"hocket \d+\.\d+\.\d+\n", output("--version"))
 
 commands = re.findall(r"^  (\w+)  ", output(), re.MULTILINE)
 assert commands[0] == "train", commands
+
+
+def section_of(command):
+    return page.split(f"## `hocket {command}`")[1].split("\n## ")[0]
+
+
 flags = {}
 for command in commands:
     text = output(command, "--help")
     assert text == output("help", command)
     flags[command] = set(re.findall(r"^  (--[\w-]+)", text, re.MULTILINE))
-    section = page.split(f"## `hocket {command}`")[1].split("\n## ")[0]
+    section = section_of(command)
+    if command == "compare":
+        section += section_of("train")  # Whose options it takes.
     for flag in flags[command] - {"--help"}:
         assert f"`{flag}" in section, f"docs/CLI.md does not describe {flag} of hocket {command}"
 
