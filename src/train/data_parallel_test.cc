@@ -156,6 +156,8 @@ TEST(DataParallel, RefusesWorkersThatDiffer) {
     EXPECT_EQ(error, batch);
   for (const std::string& error : disagreement([](TrainOptions& options) { options.seed = 9; }))
     EXPECT_EQ(error, "rank 1 has seed '9' and rank 0 has '1': they must be the same on all ranks");
+  for (const std::string& error : disagreement([](TrainOptions& options) { options.bucket = 64; }))
+    EXPECT_EQ(error, "rank 1 has bucket '64' and rank 0 has '0': they must be the same on all ranks");
 }
 
 TEST(DataParallel, FailsOnAllWorkersWhereOneCannotStart) {

@@ -99,6 +99,7 @@ for code, arguments in DOOMED:
     process = start(*ARGUMENTS, "--restarts", "3", *arguments)
     _, err = process.communicate(timeout=60)
     assert process.returncode == code and "anew" not in err, (process.returncode, err)
+assert len(list(pathlib.Path("runs").glob("*"))) == 1, "only the run that had begun leaves its folder"
 process = start(*ARGUMENTS, "--restarts", "3", "--out", "stopped")
 while len(rows("stopped")) < 20:
     time.sleep(0.002)
