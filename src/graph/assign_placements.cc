@@ -31,6 +31,12 @@ PlacementRule whole(const Node& node) {
   return {Placements(node.inputs.size(), Replicated{}), Placements(node.outputs.size(), Replicated{})};
 }
 
+// What a rank sends.
+double bytes_sent(std::string_view collective, std::size_t bytes, const Mesh::Axis& axis) {
+  const double share = static_cast<double>(bytes) * (axis.size - 1) / axis.size;
+  return collective == "all_reduce" ? 2 * share : share;
+}
+
 class Assigner {
  public:
   Assigner(const Graph& graph, const PlaceOptions& options)
@@ -168,7 +174,9 @@ class Assigner {
     PlacementRule best;
     for (PlacementRule& rule : rules_of(node)) {
       const double price = cost(node, rule, axis, other_axes);
-      if (price >= least) continue;
+      // Of equals the first, but factors are not gathered for nothing.
+      const bool puts_off_sum = may_gather_factors(node, axis) && rule.outputs[0] == Placement(Partial{});
+      if (puts_off_sum ? price > least : price >= least) continue;
       least = price;
       best = std::move(rule);
     }
@@ -189,13 +197,19 @@ class Assigner {
     return text;
   }
 
+  // Whether it may run on factors of all ranks. Then bytes alone decide.
+  bool may_gather_factors(const Node& node, std::size_t axis) const {
+    return options_.factors && axes_[axis].name == "dp" && node.op->name() == "matmul_dw";
+  }
+
   void take(const Node& node, const PlacementRule& rule, std::size_t axis) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       Forms& known = forms(node.inputs[i], axis);
       if (known.empty()) fix(node.inputs[i], axis, kept_for(node.inputs[i], rule.inputs[i]));
-      if (std::find(known.begin(), known.end(), rule.inputs[i]) == known.end()) {
+      // Other readers do not run whole because a factor was gathered.
+      if (may_gather_factors(node, axis)) continue;
+      if (std::find(known.begin(), known.end(), rule.inputs[i]) == known.end())
         known.push_back(rule.inputs[i]);
-      }
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) fix(node.outputs[i], axis, rule.outputs[i]);
   }
@@ -229,8 +243,11 @@ class Assigner {
       }
       if (!std::holds_alternative<Partial>(rule.outputs[i])) continue;
       // A sum that is put off must be made later; sums that are joined are made once.
-      const bool is_put_off = partial > 0 || (options_.factors && node.op->name() == "matmul_dw");
-      if (is_put_off) sum += options_.cost("all_reduce", bytes_of(type), axes_[axis]);
+      if (may_gather_factors(node, axis)) {
+        sum += bytes_sent("all_reduce", bytes_of(type), axes_[axis]) / options_.micro_batches;
+      } else if (partial > 0) {
+        sum += options_.cost("all_reduce", bytes_of(type), axes_[axis]);
+      }
     }
     // Putting off a sum that others wait for too would make it twice.
     if (partial == 1 && sum > 0 && reads_shared_partial(node, rule, axis)) return kImpossible;
@@ -261,13 +278,14 @@ class Assigner {
     for (const Placement& form : known) {
       const std::optional<std::string_view> collective = collective_between(form, wanted);
       if (!collective) continue;
-      least = std::min(least, collective->empty() ? 0 : price(*collective, id, axis));
+      least = std::min(least, collective->empty() ? 0 : price(*collective, node, id, axis));
     }
     return least;
   }
 
-  double price(std::string_view collective, ValueId id, std::size_t axis) const {
+  double price(std::string_view collective, const Node& reader, ValueId id, std::size_t axis) const {
     const std::size_t bytes = bytes_of(graph_.value(id).type);
+    if (may_gather_factors(reader, axis)) return bytes_sent(collective, bytes, axes_[axis]);
     const double once = options_.cost(collective, bytes, axes_[axis]);
     // The gradient of a parameter that is put together must be cut again.
     const bool is_parameter = graph_.value(id).role == Role::parameter;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -107,6 +108,7 @@ class Planner {
     for (const Node& node : graph_.nodes()) {
       if (node.op->name() == "all_reduce") sum_gradients_in_place(node);
       if (node.op->name() == "reduce_scatter") scatter_gradients_in_place(node);
+      if (node.op->name() == "decode") decode_gradients_in_place(node);
     }
   }
 
@@ -128,6 +130,45 @@ class Planner {
     if (!is_placed || whole.space != Space::gradient || !node.attributes.has("index")) return;
     const auto index = static_cast<std::size_t>(node.attributes.integer("index", 0));
     place(node.outputs[0], {Space::gradient, whole.offset + index * bytes_of(graph_.value(node.outputs[0]))});
+  }
+
+  // A compressed bucket lies where its gradients do: its terms, and later the vector that they are views of.
+  void decode_gradients_in_place(const Node& node) {
+    const std::optional<Location> bucket = location_of_views(node.outputs[0]);
+    if (!bucket) return;
+    place(node.outputs[0], *bucket);
+    const std::vector<int> producer = producers(graph_);
+    const auto maker = [&](ValueId id) -> const Node& {
+      return graph_.nodes()[static_cast<std::size_t>(producer[static_cast<std::size_t>(id)])];
+    };
+    const Node& encode = maker(maker(node.inputs[0]).inputs[0]);
+    const Node& pack = maker(encode.inputs[0]);
+    place(pack.outputs[0], *bucket);
+    const IntList begins = pack.attributes.list("begins");
+    for (std::size_t i = 0; i < pack.inputs.size(); ++i) {
+      const ValueInfo& terms = graph_.value(pack.inputs[i]);
+      if (terms.role != Role::gradient || producer[static_cast<std::size_t>(pack.inputs[i])] >= 0) continue;
+      const auto begin = static_cast<std::size_t>(begins[i]) * size_of(terms.type.dtype);
+      place(pack.inputs[i], {bucket->space, bucket->offset + begin});
+    }
+  }
+
+  // Where a vector would lie of which all views are gradients; nothing where these are not side by side.
+  std::optional<Location> location_of_views(ValueId vector) const {
+    std::optional<Location> found;
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->name() != "view" || node.inputs[0] != vector) continue;
+      const Location at = plan_.locations[static_cast<std::size_t>(node.outputs[0])];
+      const auto begin = static_cast<std::size_t>(node.attributes.integer("begin", 0)) *
+                         size_of(graph_.value(vector).type.dtype);
+      const bool is_gradient =
+          is_placed_[static_cast<std::size_t>(node.outputs[0])] && at.space == Space::gradient;
+      if (!is_gradient || at.offset < begin) return std::nullopt;
+      const Location start{at.space, at.offset - begin};
+      if (found && !(*found == start)) return std::nullopt;
+      found = start;
+    }
+    return found;
   }
 
   // What goes into a bucket is made there, unless it is a source or made in place of something else.

@@ -16,7 +16,7 @@ const OperatorList& all_operators() {
          {matrix_operators, sparse_operators, conv_operators, pool_operators, batch_norm_operators,
           layer_norm_operators, elementwise_operators, shape_operators, broadcast_operators, reduce_operators,
           softmax_operators, loss_operators, embedding_operators, attention_operators, update_operators,
-          flat_operators, communication_operators}) {
+          flat_operators, compression_operators, communication_operators}) {
       const OperatorList part = list();
       all.insert(all.end(), part.begin(), part.end());
     }

@@ -47,7 +47,9 @@ struct PlaceOptions {
   int rank = 0;
   std::vector<Declaration> declarations{};
   bool sync_batch_norm = false;  // Statistics over the whole batch; else each rank has its own.
-  bool factors = false;          // Weight gradients of products may be made from gathered factors.
+  bool factors = false;          // Weight gradients of products are made from gathered factors where those
+                                 // are fewer bytes than the sum.
+  int micro_batches = 1;         // Of a step: factors are gathered in each, sums are made once.
   ConversionCost cost = default_conversion_cost;
   const std::map<std::string, Shard>* kept = nullptr;  // Parameters lie so, whatever is declared.
 };

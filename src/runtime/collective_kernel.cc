@@ -7,6 +7,16 @@
 #include "tensor/arena.h"
 
 namespace hocket {
+namespace {
+
+bool is_read_in_its_phase(const Graph& graph, const Node& node) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& reader) {
+    return reader.phase == node.phase &&
+           std::find(reader.inputs.begin(), reader.inputs.end(), node.outputs[0]) != reader.inputs.end();
+  });
+}
+
+}  // namespace
 
 std::optional<Collective> CollectiveKernel::collective_of(const Node& node) {
   const std::string_view op = node.op->name();
@@ -50,6 +60,10 @@ CollectiveKernel::CollectiveKernel(const Graph& graph, const Node& node, std::sp
   if (collective_ == Collective::all_gather) is_deferrable_ = locations[0].space == Space::parameter;
   if (collective_ == Collective::reduce_scatter)
     is_deferrable_ = locations[1].space == Space::gradient && locations[0].space == Space::gradient;
+  // Compressed gradients: what is sent has been copied to where the result will be, which is kept until then.
+  const bool makes_copy = collective_ == Collective::all_reduce || collective_ == Collective::all_gather;
+  if (makes_copy && !works_in_place_ && node.phase == Phase::backward && !is_read_in_its_phase(graph, node))
+    is_deferrable_ = true;
 }
 
 Operation CollectiveKernel::operation(const Part& part, std::byte* data) const {

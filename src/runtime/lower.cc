@@ -12,9 +12,9 @@ using Table = std::unordered_map<std::string_view, Lowering>;
 
 Table make_table() {
   Table table;
-  for (const auto list :
-       {matrix_lowerings, sparse_lowerings, image_lowerings, normalisation_lowerings, elementwise_lowerings,
-        shape_lowerings, loss_lowerings, attention_lowerings, update_lowerings, flat_lowerings}) {
+  for (const auto list : {matrix_lowerings, sparse_lowerings, image_lowerings, normalisation_lowerings,
+                          elementwise_lowerings, shape_lowerings, loss_lowerings, attention_lowerings,
+                          update_lowerings, flat_lowerings, compression_lowerings}) {
     for (const Lowering& lowering : list()) table.emplace(lowering.op, lowering);
   }
   return table;

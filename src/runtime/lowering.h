@@ -59,6 +59,7 @@ std::vector<Lowering> loss_lowerings();
 std::vector<Lowering> attention_lowerings();
 std::vector<Lowering> update_lowerings();
 std::vector<Lowering> flat_lowerings();
+std::vector<Lowering> compression_lowerings();
 
 // Lowers by `spec(node)`: to the fast kernel where it is wanted and supports the case, else to the naive one.
 template <auto fast, auto reference, auto spec>

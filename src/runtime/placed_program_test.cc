@@ -1,243 +1,18 @@
 // A step that is cut along a mesh trains as the whole one does.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <map>
-
 #include "base/error.h"
 #include "base/rng.h"
 #include "graph/passes/passes.h"
-#include "net/run_ranks.h"
 #include "nn/layers.h"
-#include "nn/model.h"
-#include "runtime/program.h"
-#include "tensor/box.h"
+#include "runtime/mesh_training.h"
 #include "tensor/kernels/threads.h"
 
 namespace hocket {
 namespace {
 
-constexpr std::int64_t kBatch = 12;
-constexpr std::int64_t kSamples = 11;  // The last row of the batch is padding.
-constexpr std::int64_t kClasses = 12;
-constexpr int kSteps = 20;
-
-SampleSpec images(std::int64_t channels, std::int64_t size) {
-  SampleSpec spec;
-  spec.fields = {{"image", DType::f32, {channels, size, size}}, {"label", DType::i32, {}}};
-  spec.classes = kClasses;
-  return spec;
-}
-
-SampleSpec text(std::int64_t context) {
-  SampleSpec spec;
-  spec.fields = {{"tokens", DType::i32, {context}}, {"label", DType::i32, {context}}};
-  spec.target = Target::next_token;
-  spec.classes = kClasses;
-  return spec;
-}
-
-// The whole batch's tensor for an input.
-Tensor make_input(const std::string& name, const Type& type, int step) {
-  Tensor tensor(type.dtype, type.shape);
-  Rng rng{11, name.size(), static_cast<std::uint64_t>(name[0]), static_cast<std::uint64_t>(step)};
-  if (name == "hyper") {
-    const Hyper hyper = hyper_at({.rule = "adamw"}, 0.01, step);
-    std::copy_n(&hyper.learning_rate, 4, tensor.values<double>().begin());
-  } else if (name == "weight") {
-    for (std::int64_t i = 0; i < type.shape[0]; ++i)
-      tensor.values<float>()[static_cast<std::size_t>(i)] = i < kSamples ? 1 : 0;
-  } else if (name == "dloss") {
-    tensor.values<double>()[0] = 1.0 / kSamples;
-  } else if (name == "key") {
-    tensor.values<std::int64_t>()[0] = 5;
-    tensor.values<std::int64_t>()[1] = step;
-  } else if (type.dtype == DType::f32) {
-    for (float& x : tensor.values<float>()) x = static_cast<float>(rng.normal());
-  } else {
-    for (std::int32_t& x : tensor.values<std::int32_t>()) x = static_cast<std::int32_t>(rng.below(kClasses));
-  }
-  return tensor;
-}
-
-// The forward graph for a number of samples.
-using Model = std::function<std::unique_ptr<Graph>(std::int64_t rows)>;
-
-Model named(const std::string& model, const SampleSpec& spec) {
-  return [=](std::int64_t rows) { return build_model(parse_model(model), spec, rows, DType::f64); };
-}
-
-struct Part {
-  Piece piece;
-  Tensor values;
-};
-
-struct Outcome {
-  double loss = 0;  // Summed over the ranks' shares, of the last step.
-  std::map<std::string, Part> parameters;
-  std::vector<Conversion> conversions;
-  std::uint64_t bytes_sent = 0;  // In all steps.
-  std::size_t parameter_bytes = 0, gradient_bytes = 0, state_bytes = 0;
-  int most_gathered = 0, most_packed = 0;  // Buckets alive at once.
-};
-
-std::uint64_t bytes_sent(Communicator& communicator) {
-  std::uint64_t sum = 0;
-  for (const Mesh::Axis& axis : communicator.groups().mesh().axes()) {
-    sum += communicator.groups().along(axis.name).traffic().bytes_sent;
-  }
-  return sum;
-}
-
-// How many results of `op` are needed at once: from the node that makes one to the last that reads it.
-int most_alive(const Graph& graph, std::string_view op) {
-  const std::vector<Node>& nodes = graph.nodes();
-  std::map<ValueId, std::size_t> origin;  // The node whose result a value is, or views.
-  std::map<std::size_t, std::size_t> last;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].op->name() == op) {
-      origin[nodes[i].outputs[0]] = i;
-      last[i] = i;
-    }
-    for (const ValueId id : nodes[i].inputs) {
-      const auto at = origin.find(id);
-      if (at == origin.end()) continue;
-      last[at->second] = i;
-      if (nodes[i].op->name() == "view") origin[nodes[i].outputs[0]] = at->second;
-    }
-  }
-  int most = 0;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto alive = std::count_if(
-        last.begin(), last.end(), [&](const auto& range) { return range.first <= i && i <= range.second; });
-    most = std::max(most, static_cast<int>(alive));
-  }
-  return most;
-}
-
-ProgramOptions reference() {
-  ProgramOptions options;
-  options.optimizer.rule = "adamw";
-  options.optimizer.weight_decay = 0.01;
-  options.kernels = KernelSet::reference;
-  return options;
-}
-
-// Trains as one rank of a mesh, or alone, and returns what this rank has of the parameters.
-Outcome train_one(const Model& model, ProgramOptions options, int micro) {
-  options.micro_batches = micro;
-  const std::int64_t rows = kBatch / micro;
-  const std::unique_ptr<Graph> forward = model(rows);
-  Program program(*forward, options);
-  StepMemory memory(program.layouts(), options.communicator);
-  memory.initialize(program, 3);
-  Executable& training = program.training();
-  Slot slot = training.make_slot();
-  const AxisShare dp = options.place.mesh.share(options.place.rank, "dp");
-  Outcome outcome;
-  const std::uint64_t sent_before = options.communicator == nullptr ? 0 : bytes_sent(*options.communicator);
-  for (int step = 0; step < kSteps; ++step) {
-    outcome.loss = 0;
-    if (micro > 1) std::fill(memory.gradients.bytes().begin(), memory.gradients.bytes().end(), std::byte{0});
-    std::vector<Tensor> bound;
-    for (int part = 0; part < micro; ++part) {
-      for (const ValueId id : training.graph().values_of(Role::input)) {
-        const ValueInfo& input = training.graph().value(id);
-        Type global = input.type;
-        const bool is_batch = input.name != "hyper" && input.name != "dloss" && input.name != "key";
-        if (is_batch) global.shape[0] = kBatch;
-        const Tensor whole = make_input(input.name, global, step);
-        IntList begin(static_cast<std::size_t>(global.shape.rank()), 0);
-        const std::int64_t first = part * rows + dp.index * (rows / dp.count);
-        if (is_batch) begin[0] = first;
-        bound.emplace_back(input.type.dtype, input.type.shape);
-        copy_from_box(whole, begin, bound.back());
-        if (input.name == "key") bound.back().values<std::int64_t>()[2] = first;
-        training.bind(slot, input.name, bound.back().bytes().data());
-      }
-      training.run(Phase::forward, slot, memory.bindings());
-      const Tensor loss = training.output(slot, "loss");
-      outcome.loss += loss.dtype() == DType::f64 ? loss.values<double>()[0]
-                                                 : static_cast<double>(loss.values<float>()[0]);
-      training.run(Phase::backward, slot, memory.bindings());
-    }
-    training.run(Phase::update, slot, memory.bindings());
-  }
-  for (const Piece& piece : program.pieces(Role::parameter)) {
-    const Tensor own = view_of(memory.parameters, piece);
-    Tensor copy(own.dtype(), own.shape());
-    std::copy(own.bytes().begin(), own.bytes().end(), copy.bytes().begin());
-    outcome.parameters.emplace(piece.name(), Part{piece, copy});
-  }
-  outcome.conversions = program.conversions();
-  outcome.parameter_bytes = program.layouts().parameters.bytes();
-  outcome.gradient_bytes = program.layouts().gradients.bytes();
-  outcome.state_bytes = program.layouts().state.bytes();
-  if (options.communicator != nullptr) outcome.bytes_sent = bytes_sent(*options.communicator) - sent_before;
-  outcome.most_gathered = most_alive(training.graph(), "all_gather");
-  outcome.most_packed = most_alive(training.graph(), "pack");
-  return outcome;
-}
-
-double difference(const Tensor& a, const Tensor& b) {
-  double most = 0;
-  const auto value = [](const Tensor& tensor, std::size_t i) {
-    return tensor.dtype() == DType::f64 ? tensor.values<double>()[i]
-                                        : static_cast<double>(tensor.values<float>()[i]);
-  };
-  for (std::size_t i = 0; i < static_cast<std::size_t>(a.shape().count()); ++i) {
-    most = std::max(most, std::fabs(value(a, i) - value(b, i)));
-  }
-  return most;
-}
-
-struct Cut {
-  std::string mesh;
-  std::vector<std::string> places = {};
-  bool sync_batch_norm = true;
-  int micro = 1;
-  int zero = 0;
-  bool overlap = false;
-  std::size_t bucket_bytes = std::size_t{1} << 40;
-  Medium medium = Medium::inproc;
-  Algorithm algorithm = Algorithm::automatic;  // Of all-reduce.
-};
-
-struct MeshRun {
-  std::vector<Outcome> ranks;
-  std::vector<std::string> errors;
-};
-
-MeshRun train_on_mesh(const Model& model, const ProgramOptions& base, const Cut& cut) {
-  const Mesh mesh = Mesh::parse(cut.mesh, 0);
-  MeshRun run;
-  run.ranks.resize(static_cast<std::size_t>(mesh.size()));
-  run.errors = run_ranks(
-      mesh.size(),
-      [&](std::unique_ptr<Transport> transport) {
-        MeshGroups groups(std::move(transport), mesh);
-        if (cut.algorithm != Algorithm::automatic) {
-          groups.along("dp").set_chooser([&](Collective collective, std::size_t) {
-            return collective == Collective::all_reduce ? std::optional(cut.algorithm) : std::nullopt;
-          });
-        }
-        Communicator communicator(groups, cut.overlap);
-        ProgramOptions options = base;
-        options.communicator = &communicator;
-        options.bucket_bytes = cut.bucket_bytes;
-        options.zero = cut.zero;
-        options.place.mesh = mesh;
-        options.place.rank = groups.rank();
-        options.place.sync_batch_norm = cut.sync_batch_norm;
-        for (const std::string& text : cut.places)
-          options.place.declarations.push_back(Declaration::parse(text));
-        run.ranks[static_cast<std::size_t>(groups.rank())] = train_one(model, options, cut.micro);
-      },
-      cut.medium);
-  return run;
-}
-
-void expect_serial(const Model& model, const Cut& cut, const ProgramOptions& options = reference()) {
+void expect_serial(const MeshModel& model, const MeshCut& cut,
+                   const ProgramOptions& options = reference_options()) {
   kernel::set_num_threads(1);
   const Outcome serial = train_one(model, options, cut.micro);
   const MeshRun run = train_on_mesh(model, options, cut);
@@ -257,18 +32,18 @@ void expect_serial(const Model& model, const Cut& cut, const ProgramOptions& opt
   EXPECT_NEAR(loss, serial.loss, 1e-9);
 }
 
-void expect_serial(const std::string& model, const SampleSpec& spec, const Cut& cut,
-                   const ProgramOptions& options = reference()) {
+void expect_serial(const std::string& model, const SampleSpec& spec, const MeshCut& cut,
+                   const ProgramOptions& options = reference_options()) {
   SCOPED_TRACE(model + " on " + cut.mesh);
   expect_serial(named(model, spec), cut, options);
 }
 
 const std::vector<std::pair<std::string, SampleSpec>>& models() {
   static const std::vector<std::pair<std::string, SampleSpec>> kModels{
-      {"mlp,hidden=24x16", images(1, 6)},
-      {"lenet,channels=4x8,hidden=16", images(1, 8)},
-      {"resnet,depth=8", images(3, 4)},
-      {"gpt,layers=2,width=16,heads=4", text(8)}};
+      {"mlp,hidden=24x16", image_samples(1, 6)},
+      {"lenet,channels=4x8,hidden=16", image_samples(1, 8)},
+      {"resnet,depth=8", image_samples(3, 4)},
+      {"gpt,layers=2,width=16,heads=4", text_samples(8)}};
   return kModels;
 }
 
@@ -285,13 +60,14 @@ struct CutModel {
 };
 
 std::vector<CutModel> cut_models() {
-  return {{"mlp,hidden=24x16", images(1, 6), {"fc1.weight=tp:0", "fc2.weight=tp:1", "fc3.weight=tp:0"}},
-          {"lenet,channels=4x8,hidden=16",
-           images(1, 8),
-           {"conv1.weight=tp:0", "conv2.weight=tp:1", "fc1.weight=tp:0", "fc2.weight=tp:1"}},
-          {"gpt,layers=2,width=16,heads=4",
-           text(8),
-           {"*.qkv.weight=tp:0", "*.proj.weight=tp:1", "*.up.weight=tp:0", "*.down.weight=tp:1"}}};
+  return {
+      {"mlp,hidden=24x16", image_samples(1, 6), {"fc1.weight=tp:0", "fc2.weight=tp:1", "fc3.weight=tp:0"}},
+      {"lenet,channels=4x8,hidden=16",
+       image_samples(1, 8),
+       {"conv1.weight=tp:0", "conv2.weight=tp:1", "fc1.weight=tp:0", "fc2.weight=tp:1"}},
+      {"gpt,layers=2,width=16,heads=4",
+       text_samples(8),
+       {"*.qkv.weight=tp:0", "*.proj.weight=tp:1", "*.up.weight=tp:0", "*.down.weight=tp:1"}}};
 }
 
 TEST(PlacedProgram, CutByWeightsTrainsAsOneWorker) {
@@ -306,7 +82,7 @@ TEST(PlacedProgram, CutByPresetsTrainsAsOneWorker) {
   for (const auto& [model, spec] : models()) {
     for (const char* mesh : {"tp=2", "tp=4", "dp=2,tp=2"}) expect_serial(model, spec, {mesh});
   }
-  expect_serial("gpt,layers=1,width=16,heads=4,tied=1,dropout=0.2", text(8), {"dp=2,tp=2"});
+  expect_serial("gpt,layers=1,width=16,heads=4,tied=1,dropout=0.2", text_samples(8), {"dp=2,tp=2"});
 }
 
 TEST(PlacedProgram, ShardedAlongTheBatchTrainsAsOneWorker) {
@@ -332,8 +108,9 @@ TEST(PlacedProgram, MixesEveryWayOfCutting) {
                      .overlap = overlap,
                      .bucket_bytes = 2048});
     }
-    expect_serial("resnet,depth=8", images(3, 4), {.mesh = "dp=2", .zero = level, .bucket_bytes = 8192});
-    expect_serial("mlp,hidden=24x16", images(1, 6),
+    expect_serial("resnet,depth=8", image_samples(3, 4),
+                  {.mesh = "dp=2", .zero = level, .bucket_bytes = 8192});
+    expect_serial("mlp,hidden=24x16", image_samples(1, 6),
                   {.mesh = "dp=2", .micro = 3, .zero = level, .bucket_bytes = 2048});
   }
 }
@@ -346,7 +123,7 @@ TEST(PlacedProgram, SendsWhatTheFormulasSay) {
     const auto share = static_cast<std::uint64_t>(ranks - 1), count = static_cast<std::uint64_t>(ranks);
     for (const int level : {0, 1, 2, 3}) {
       SCOPED_TRACE(fmt::format("{} ranks, level {}", ranks, level));
-      const MeshRun run = train_on_mesh(named(model, spec), reference(),
+      const MeshRun run = train_on_mesh(named(model, spec), reference_options(),
                                         {.mesh = mesh,
                                          .zero = level,
                                          .bucket_bytes = 8192,
@@ -355,8 +132,53 @@ TEST(PlacedProgram, SendsWhatTheFormulasSay) {
       const std::uint64_t vector =
           level == 3 ? count * run.ranks[0].parameter_bytes : run.ranks[0].parameter_bytes;
       for (const Outcome& own : run.ranks) {
-        EXPECT_EQ(own.bytes_sent, kSteps * (level == 3 ? 3 : 2) * vector * share / count);
+        EXPECT_EQ(own.bytes_sent, kMeshSteps * (level == 3 ? 3 : 2) * vector * share / count);
       }
+    }
+  }
+}
+
+TEST(PlacedProgram, GathersFactorsAndTrainsAsOneWorker) {
+  for (const char* mesh : {"dp=2", "dp=3", "dp=4"}) {
+    for (const int micro : {1, 3}) {
+      if (micro == 3 && std::string_view(mesh) == "dp=3") continue;  // Rows do not divide.
+      expect_serial("mlp,hidden=64x4", image_samples(1, 8), {.mesh = mesh, .micro = micro, .factors = true});
+    }
+  }
+  expect_serial("gpt,layers=1,width=32,heads=4", text_samples(2), {.mesh = "dp=2", .factors = true});
+  expect_serial("mlp,hidden=64x16", image_samples(1, 8), {.mesh = "dp=2,tp=2", .factors = true});
+}
+
+// The factors of an M × N weight's gradient, from a batch of b, are b(M+N) elements that are gathered, the
+// gradient MN that are summed at twice the price.
+TEST(PlacedProgram, GathersFactorsExactlyWhereTheyAreFewerBytes) {
+  const auto gathered = [](const std::string& model, const SampleSpec& spec, int micro) {
+    const MeshRun run = train_on_mesh(named(model, spec), reference_options(),
+                                      {.mesh = "dp=2", .micro = micro, .factors = true});
+    const std::vector<Conversion>& made = run.ranks[0].conversions;
+    return std::count_if(made.begin(), made.end(),
+                         [](const Conversion& each) { return each.collective == "all_gather"; });
+  };
+  // 12 · (12 + 12) is as much as 2 · 12 · 12, and 12 · (12 + 13) is less than 2 · 12 · 13.
+  EXPECT_EQ(gathered("mlp,hidden=12", image_samples(3, 2), 1), 0);
+  EXPECT_EQ(gathered("mlp,hidden=13", image_samples(3, 2), 1), 4);
+  // A sum is made once, however many micro-batches there are.
+  EXPECT_EQ(gathered("mlp,hidden=12", image_samples(3, 2), 2), 0);
+  EXPECT_EQ(gathered("mlp,hidden=13", image_samples(3, 2), 2), 4);
+  EXPECT_EQ(gathered("mlp,hidden=64x4", image_samples(1, 8), 1), 2);  // Of the first layer alone.
+}
+
+TEST(PlacedProgram, SendsFactorsAsTheFormulaSays) {
+  // Weights of 64 × 64, 64 × 4 and 4 × 12. All but the first one are summed, in whole lines of 8 elements.
+  constexpr std::uint64_t kFactors = kMeshBatch * (64 + 64), kSums = 64 + 64 * 4 + 8 + 4 * 12 + 16;
+  for (const std::uint64_t ranks : {2, 4}) {
+    const MeshRun run = train_on_mesh(named("mlp,hidden=64x4", image_samples(1, 8)), reference_options(),
+                                      {.mesh = fmt::format("dp={}", ranks),
+                                       .factors = true,
+                                       .medium = Medium::tcp,
+                                       .algorithm = Algorithm::sharded});
+    for (const Outcome& own : run.ranks) {
+      EXPECT_EQ(own.bytes_sent, kMeshSteps * 8 * (kFactors + 2 * kSums) * (ranks - 1) / ranks);
     }
   }
 }
@@ -364,13 +186,13 @@ TEST(PlacedProgram, SendsWhatTheFormulasSay) {
 TEST(PlacedProgram, KeepsAShareOfWhatIsSharded) {
   const auto& [model, spec] = models().back();
   const std::size_t whole =
-      train_on_mesh(named(model, spec), reference(), {.mesh = "dp=2"}).ranks[0].parameter_bytes;
+      train_on_mesh(named(model, spec), reference_options(), {.mesh = "dp=2"}).ranks[0].parameter_bytes;
   for (const int ranks : {2, 4}) {
     const auto count = static_cast<std::size_t>(ranks);
     for (const int level : {1, 2, 3}) {
       SCOPED_TRACE(fmt::format("{} ranks, level {}", ranks, level));
       const MeshRun run =
-          train_on_mesh(named(model, spec), reference(),
+          train_on_mesh(named(model, spec), reference_options(),
                         {.mesh = fmt::format("dp={}", ranks), .zero = level, .bucket_bytes = 4096});
       for (const Outcome& own : run.ranks) {
         const std::size_t padded = level == 3 ? own.parameter_bytes * count : own.parameter_bytes;
@@ -386,26 +208,26 @@ TEST(PlacedProgram, KeepsAShareOfWhatIsSharded) {
 }
 
 TEST(PlacedProgram, KeepsDropoutsMasks) {
-  expect_serial("mlp,hidden=24x16,dropout=0.3", images(1, 6), {"dp=3"});
+  expect_serial("mlp,hidden=24x16,dropout=0.3", image_samples(1, 6), {"dp=3"});
 }
 
 TEST(PlacedProgram, ClipsByTheNormOfAllRanks) {
-  ProgramOptions options = reference();
+  ProgramOptions options = reference_options();
   options.optimizer.clip = 0.1;
   for (const int level : {0, 1, 2, 3}) {
-    expect_serial("mlp,hidden=72x48", images(1, 6), {.mesh = "dp=2", .zero = level, .bucket_bytes = 20000},
-                  options);
+    expect_serial("mlp,hidden=72x48", image_samples(1, 6),
+                  {.mesh = "dp=2", .zero = level, .bucket_bytes = 20000}, options);
   }
-  expect_serial("mlp,hidden=24x16", images(1, 6), {"tp=2"}, options);
+  expect_serial("mlp,hidden=24x16", image_samples(1, 6), {"tp=2"}, options);
 }
 
 TEST(PlacedProgram, AddsUpMicroBatches) {
-  expect_serial("mlp,hidden=24x16", images(1, 6), {.mesh = "dp=2", .micro = 3});
+  expect_serial("mlp,hidden=24x16", image_samples(1, 6), {.mesh = "dp=2", .micro = 3});
 }
 
 TEST(PlacedProgram, ReducesInBucketsInTheBackground) {
   for (const Medium medium : {Medium::inproc, Medium::shm, Medium::tcp}) {
-    expect_serial("gpt,layers=2,width=16,heads=4", text(8),
+    expect_serial("gpt,layers=2,width=16,heads=4", text_samples(8),
                   {.mesh = "dp=2", .overlap = true, .bucket_bytes = 4096, .medium = medium});
   }
 }
@@ -427,7 +249,7 @@ class RandomModel {
     Value scores;
     {
       const auto scope = b.scope("head");
-      scores = linear(b, flatten(b, values.back()), kClasses);
+      scores = linear(b, flatten(b, values.back()), kMeshClasses);
     }
     const Value label = b.input("label", DType::i32, {});
     graph->set_output("loss", b.add("softmax_cross_entropy", {scores, label, b.sample_weight()}, {}, "loss"));
@@ -493,11 +315,11 @@ TEST(PlacedProgram, OfARandomGraphTrainsAsTheWholeWhateverIsCut) {
     Rng rng{seed, 5};
     const RandomModel model(seed);
     const char* meshes[] = {"dp=2", "tp=2", "tp=4", "dp=2,tp=2", "dp=3"};
-    Cut cut;
+    MeshCut cut;
     cut.mesh = meshes[rng.below(5)];
     cut.zero = static_cast<int>(rng.below(4));
     cut.bucket_bytes = std::size_t{256} << rng.below(6);
-    cut.places = random_places(*model(kBatch), Mesh::parse(cut.mesh, 0), rng);
+    cut.places = random_places(*model(kMeshBatch), Mesh::parse(cut.mesh, 0), rng);
     cuts += static_cast<int>(cut.places.size());
     SCOPED_TRACE(
         fmt::format("seed {}, mesh {}, ZeRO {}, {}", seed, cut.mesh, cut.zero, fmt::join(cut.places, " ")));

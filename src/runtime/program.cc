@@ -71,9 +71,16 @@ ZeroOptions zero_options(const ProgramOptions& options) {
 }  // namespace
 
 PlacedStep training_step(const Graph& forward, const ProgramOptions& options) {
+  if (options.compress && options.zero > 0) {
+    throw ConfigError("compress {} with zero {}: gradients that are sharded travel whole; choose one of them",
+                      name_of(options.compress->kind), options.zero);
+  }
   PlacedStep step{serial_step(forward, options), {}, {}, {}, {}};
-  if (options.place.mesh.size() > 1)
-    step.placed = place(*step.placed.graph, step.placed.gradients, options.place);
+  if (options.place.mesh.size() > 1) {
+    PlaceOptions placing = options.place;
+    placing.micro_batches = options.micro_batches;
+    step.placed = place(*step.placed.graph, step.placed.gradients, placing);
+  }
   Graph& graph = *step.placed.graph;
   step.parameters = pieces_of(step.placed, Role::parameter);
   step.buffers = pieces_of(step.placed, Role::buffer);
@@ -82,6 +89,8 @@ PlacedStep training_step(const Graph& forward, const ProgramOptions& options) {
   if (zero.level > 0 && zero.share.count > 1) {
     step.buckets = make_flat_buckets(graph, step.placed.gradients, zero);
     step.placed.gradients = shard_step(graph, step.placed.gradients, step.buckets, zero);
+  } else if (options.compress) {
+    compress_gradients(graph, step.placed.gradients, options.bucket_bytes, *options.compress);
   } else {
     bucket_gradients(graph, step.placed.gradients, options.bucket_bytes);
   }

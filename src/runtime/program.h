@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "graph/compression.h"
 #include "graph/flat_buckets.h"
 #include "graph/place.h"
 #include "nn/optimizer.h"
@@ -20,6 +21,7 @@ struct ProgramOptions {
   Communicator* communicator = nullptr;
   std::size_t bucket_bytes = std::size_t{1} << 40;  // Gradients are reduced in buckets of this size.
   int zero = 0;                                     // What is sharded along dp; see flat_buckets.h.
+  std::optional<Compression> compress{};            // Of gradients that are summed along dp; not with zero.
 };
 
 // What this rank has of a parameter, buffer or state, and where in its arena.
@@ -54,7 +56,8 @@ class Program {
   Program(const Graph& forward, const ProgramOptions& options);
 
   const StepLayouts& layouts() const { return layouts_; }
-  // Of all parameters, buffers or optimizer states of the model, however they are cut.
+  // Of all parameters, buffers or optimizer states of the model, however they are cut. What compression has
+  // left out is none of them: it differs from rank to rank and starts at zero.
   const std::vector<Piece>& pieces(Role role) const { return pieces_.at(role); }
   const std::vector<Conversion>& conversions() const { return conversions_; }  // Of a training step.
   Executable& training() { return *training_; }

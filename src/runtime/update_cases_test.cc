@@ -91,6 +91,15 @@ Values count_correct(Scene& s, bool has_columns) {
   return {s.add("count_correct", {s.constant({2 * n, classes}), label, s.weights(n)})};
 }
 
+// What two ranks send, and its sum.
+Values compress(Scene& s, const std::string& kind, double fraction) {
+  const Shape shape{s.dim(5, 40'000)};
+  const Value payload = s.add("encode", {s.constant(shape), s.constant(shape, -0.01, 0.01)},
+                              {{"kind", kind}, {"fraction", fraction}});
+  const Value both = s.add("concat", {payload, payload}, {{"axis", std::int64_t{0}}});
+  return {s.add("decode", {both}, {{"kind", kind}, {"size", shape[0]}, {"ranks", std::int64_t{2}}})};
+}
+
 }  // namespace
 
 std::vector<OperatorCase> update_cases() {
@@ -119,6 +128,10 @@ std::vector<OperatorCase> update_cases() {
   cases.push_back({"argmax", [](Scene& s) -> Values {
                      return {s.add("argmax", {s.constant({3, 4, s.dim(5, 70)})})};
                    }});
+  for (const std::string kind : {"bf16", "int8", "topk"}) {
+    cases.push_back(
+        {"compress_" + kind, [=](Scene& s) { return compress(s, kind, kind == "topk" ? 0.1 : 1); }});
+  }
   for (const std::string dtype : {"f32", "f64", "bf16", "f16", "i32", "i64", "u8"}) {
     cases.push_back(
         {"cast_" + dtype, [=](Scene& s) -> Values {

@@ -26,7 +26,7 @@ class View final : public Operator {
   }
 };
 
-// y = a vector of `size` with x_i from begins_i on; what lies between them means nothing
+// y = a vector of `size` with x_i from begins_i on, and zeros between them
 class Pack final : public Operator {
  public:
   std::string_view name() const override { return "pack"; }

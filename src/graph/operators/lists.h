@@ -25,6 +25,7 @@ OperatorList embedding_operators();
 OperatorList attention_operators();
 OperatorList update_operators();
 OperatorList flat_operators();
+OperatorList compression_operators();
 OperatorList communication_operators();
 
 }  // namespace hocket

@@ -144,6 +144,12 @@ constexpr Sample kSamples[] = {
     {"gather_blocks", "f32[8]", "axis=dp ranks=2", ""},
     {"view", "f32[20]", "begin=4 shape=[2,6]", "f32[2,6]"},
     {"pack", "f32[2,6] f32[3]", "begins=[0,16] size=20", "f32[20]"},
+    {"encode", "f32[20] f32[20]", "kind=bf16", "bf16[20]"},
+    {"encode", "f64[2000] f64[2000]", "kind=int8", "u8[2008]"},
+    {"encode", "f32[700] f32[700]", "kind=topk fraction=0.07", "u8[392]"},
+    {"decode", "bf16[60]", "kind=bf16 size=20 ranks=3", "f32[20]"},
+    {"decode", "u8[4016]", "kind=int8 size=2000 ranks=2 dtype=f64", "f64[2000]"},
+    {"decode", "u8[784]", "kind=topk size=700 ranks=2", "f32[700]"},
 };
 
 std::vector<Type> types_of(std::string_view text) {
@@ -224,7 +230,7 @@ TEST(EveryOperator, RefusesIntegersForItsFloatingPointOperands) {
     static const std::set<std::string_view> kAnyType{
         "cast",          "reshape",   "transpose",  "slice",      "unslice",        "pad",
         "concat",        "to_layout", "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
-        "gather_blocks", "view",      "pack"};
+        "gather_blocks", "view",      "pack",       "decode"};
     const Node node = node_of(sample);
     if (kAnyType.contains(node.op->name())) return;
     std::vector<Type> types = types_of(sample.inputs);
@@ -372,10 +378,10 @@ TEST(OperatorList, HasGradientsForAllThatMathematicsAllows) {
            name.ends_with("_rows");
   };
   std::erase_if(without, is_backward);
-  EXPECT_EQ(without,
-            (std::set<std::string_view>{"all_gather", "all_reduce", "all_to_all", "argmax", "clip_scale",
-                                        "count_correct", "pack", "view", "exp_sum", "pick", "reduce_scatter",
-                                        "split_cross_entropy", "square_sums", "to_layout"}));
+  EXPECT_EQ(without, (std::set<std::string_view>{"all_gather", "all_reduce", "all_to_all", "argmax",
+                                                 "clip_scale", "count_correct", "decode", "encode", "pack",
+                                                 "view", "exp_sum", "pick", "reduce_scatter",
+                                                 "split_cross_entropy", "square_sums", "to_layout"}));
 }
 
 TEST(OperatorList, UpdatesWhatThePageSays) {
@@ -386,6 +392,7 @@ TEST(OperatorList, UpdatesWhatThePageSays) {
   EXPECT_EQ(updates("adam"), (std::vector<int>{0, 3, 4}));
   EXPECT_EQ(updates("adam_rows"), (std::vector<int>{0, 4, 5}));
   EXPECT_EQ(updates("accumulate"), (std::vector<int>{0}));
+  EXPECT_EQ(updates("encode"), (std::vector<int>{1}));
 }
 
 // Whatever sizes a model file claims, inference says no or gives types that a graph can hold.
@@ -463,6 +470,11 @@ TEST(Operators, SayWhatDoesNotFit) {
       {"adam", "f32[2,3] f32[2,3] f64[4] f32[2,3] f32[3]", "", "v is f32[3] but w is f32[2,3]"},
       {"sgd", "f32[2,3] f32[2,3] f32[4]", "", "hyper is f32, expected f64"},
       {"relu", "i32[2,3]", "", "x is i32, expected f32 or f64"},
+      {"encode", "f32[20] f32[20]", "kind=gzip", "attribute kind=gzip must be bf16, int8 or topk"},
+      {"encode", "f32[20] f32[20]", "kind=topk fraction=0", "attribute fraction=0 must be more than 0"},
+      {"encode", "f32[3000000000] f32[3000000000]", "kind=int8", "a vector of 3000000000 elements cannot"},
+      {"decode", "u8[60]", "kind=int8 size=20 ranks=2", "payloads has shape [60], expected [48]"},
+      {"decode", "u8[4]", "kind=topk size=20", "payloads has 4 bytes, which are no pairs of 1 ranks"},
       {"embedding_grad", "f32[1048576,1048576] i32[1048576]", "rows=2147483647",
        "more than 1099511627776 elements"},
   };

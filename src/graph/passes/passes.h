@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 
+#include "graph/compression.h"
 #include "graph/graph.h"
 #include "graph/operator.h"
 
@@ -37,5 +38,10 @@ void use_bf16_products(Graph& graph);
 // `bytes`, right behind the node that makes the last of its gradients; updates run in the order in which
 // buckets arrive.
 void bucket_gradients(Graph& graph, std::span<const Gradient> gradients, std::size_t bytes);
+
+// The same, but what is summed along dp travels compressed, with error feedback: the vectors residual/… of
+// the optimizer's role are each rank's own.
+void compress_gradients(Graph& graph, std::span<const Gradient> gradients, std::size_t bytes,
+                        const Compression& compression);
 
 }  // namespace hocket
