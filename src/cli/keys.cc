@@ -198,6 +198,8 @@ std::vector<Key> worker_keys() {
        "as the model says"},
       {"train.factors", "", kWorkers,
        "send the factors of a weight's gradient where that is less than the gradient", FIELD(factors)},
+      {"train.compress", "KIND", kWorkers,
+       "send gradients in fewer bytes: bf16, int8, or topk=F, the share F of the largest", FIELD(compress)},
       {"train.bucket",
        "BYTES",
        kWorkers,

@@ -22,6 +22,7 @@ Summary planned_summary(const TrainOptions& options, const Start& start, const T
   summary.workers = team.size();
   summary.mesh = team.mesh().text();
   summary.zero = options.zero;
+  summary.compress = options.compress;
   summary.restarts = start.restarts;
   summary.sync = team.is_alone() ? "none" : "allreduce";
   summary.transport = team.transport();

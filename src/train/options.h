@@ -41,10 +41,11 @@ struct TrainOptions {
   bool plaintext = false;      // Between hosts: authenticated, not encrypted.
   int restarts = 0;            // How often workers that were started together start anew after one dies.
   bool sync_batch_norm = false;
-  int zero = 0;             // What is sharded along dp: 1 optimizer state, 2 gradients too, 3 parameters too.
-  std::string place{};      // Declaration::parse()d, separated by commas.
-  bool factors = false;     // Send the factors of weight gradients where that is less.
-  std::int64_t bucket = 0;  // Bytes of gradients that travel together; 0: chosen by the transport.
+  int zero = 0;          // What is sharded along dp: 1 optimizer state, 2 gradients too, 3 parameters too.
+  std::string place{};   // Declaration::parse()d, separated by commas.
+  bool factors = false;  // Send the factors of weight gradients where that is less.
+  std::string compress = "none";  // Gradients along dp, as Compression::parse() reads it.
+  std::int64_t bucket = 0;        // Bytes of gradients that travel together; 0: chosen by the transport.
 
   double target_accuracy = 0;   // Stop there; 0: none.
   std::int64_t eval_every = 0;  // Steps; 0: after each epoch.

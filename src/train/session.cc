@@ -78,6 +78,7 @@ ProgramOptions program_options(const TrainOptions& options, const Mesh& mesh, in
   program.bf16 = options.dtype == "bf16";
   program.micro_batches = options.micro_batches;
   program.zero = options.zero;
+  program.compress = Compression::parse(options.compress);
   program.place.mesh = mesh;
   program.place.rank = rank;
   program.place.declarations = declarations_in(options.place);

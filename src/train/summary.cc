@@ -30,6 +30,7 @@ void add_way(Json& json, const Summary& summary) {
   json["mesh"] = summary.mesh;
   json["sync"] = summary.sync;
   json["zero"] = summary.zero;
+  json["compress"] = summary.compress;
   json["restarts"] = summary.restarts;
   json["algorithm"] = summary.algorithm;
   json["transport"] = summary.transport;

@@ -31,6 +31,7 @@ struct Summary {
   std::string mesh = "dp=1";
   std::string sync = "none";
   int zero = 0;
+  std::string compress = "none";
   int restarts = 0;  // How often its workers had to start anew.
   std::string algorithm = "none";
   std::string transport = "none";

@@ -23,6 +23,7 @@ TEST(Summary, HasEveryKeyThatScriptsDependOn) {
                           "mesh",
                           "sync",
                           "zero",
+                          "compress",
                           "restarts",
                           "algorithm",
                           "transport",

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <exception>
 
+#include "net/environment.h"
+#include "net/meeting.h"
+
 namespace hocket {
 namespace {
 
@@ -13,6 +16,12 @@ GroupOptions options_for(const World& world) {
 }
 
 }  // namespace
+
+Team Team::join() {
+  const int ranks = detect_environment(process_variables()).world_size;
+  if (ranks == 1) return {};
+  return {std::make_unique<World>(join_job(), WorldOptions{}), Mesh::parse("", ranks)};
+}
 
 Team::Team(std::unique_ptr<World> world, const Mesh& mesh) : mesh_(mesh), world_(std::move(world)) {
   groups_ = std::make_unique<MeshGroups>(world_->open(), mesh_, options_for(*world_));

@@ -27,6 +27,9 @@ class FailedElsewhere final : public Error {
 class Team {
  public:
   Team() = default;  // Alone.
+  // The ranks of the job that hocket launch, mpirun, srun or torchrun has started, all along dp; alone where
+  // there is none.
+  static Team join();
   // The ranks of a job, as many as the mesh has.
   Team(std::unique_ptr<World> world, const Mesh& mesh);
   // Ranks that have met by other means, such as the threads of a test.

@@ -7,7 +7,7 @@ import pathlib
 
 from support.program import SMALL, output, refusal, train
 
-KEYS = """model data workers servers mesh sync zero algorithm transport dtype seed emulated steps samples wall_seconds
+KEYS = """model data workers servers mesh sync zero compress algorithm transport dtype seed emulated steps samples wall_seconds
 train_seconds cpu_seconds compute_seconds comm_seconds wait_seconds samples_per_second test_accuracy test_loss
 best_test_accuracy time_to_target bytes_sent messages_sent exposed_comm_fraction staleness peak_rss_bytes
 parameter_hash version""".split()
