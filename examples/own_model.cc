@@ -29,7 +29,7 @@ int main() {
   options.optimizer.rule = "momentum";
   hocket::Program program(model, options);
   hocket::StepMemory memory(program.layouts());
-  memory.initialize(program.training().graph(), program.layouts(), /*seed=*/1);
+  memory.initialize(program, /*seed=*/1);
 
   // A batch is memory of the caller, bound to the inputs by name.
   hocket::Tensor x(hocket::DType::f32, {kBatch, 1});

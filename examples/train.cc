@@ -27,7 +27,8 @@ int main() {
   try {
     Printer printer;
     const std::atomic<bool> stop{false};  // Another thread or a signal may set it.
-    const hocket::TrainResult result = hocket::train(options, printer, stop);
+    hocket::Team alone;                   // hocket::Team::join() would be the ranks of a job.
+    const hocket::TrainResult result = hocket::train(options, printer, stop, alone);
     std::printf("%ld parameters, hash %s\n", static_cast<long>(result.parameters),
                 result.parameter_hash.c_str());
     return result.test && result.test->accuracy.value_or(0) > 0.9 ? 0 : 1;
