@@ -58,6 +58,17 @@ for transport in ("shm", "tcp"):
 other = train(*MODEL, "--epochs", 2, "--workers", 3, "--algorithm", "ring", "--threads", 1)
 assert other["algorithm"] == "ring" and other["test_accuracy"] >= alone["test_accuracy"] - 0.02, other
 
+# Compressed gradients are fewer bytes, nearly as good, and the same bits twice.
+for compress, share in (("bf16", 0.51), ("int8", 0.27), ("topk=0.1", 0.21)):
+    less = train(*MODEL, "--epochs", 2, "--workers", 2, "--compress", compress)
+    assert less["compress"] == compress and less["bytes_sent"] < share * two["bytes_sent"] + 100_000, less
+    assert less["test_accuracy"] >= alone["test_accuracy"] - 0.05, less
+    again = train(*MODEL, "--epochs", 2, "--workers", 2, "--compress", compress, "--transport", "tcp")
+    assert again["parameter_hash"] == less["parameter_hash"], (again, less)
+assert "compress zip is not none, bf16" in refusal(2, "train", *MODEL, "--workers", 2, "--compress", "zip")
+line = refusal(2, "train", *MODEL, "--workers", 2, "--compress", "int8", "--zero", 1)
+assert "gradients that are sharded travel whole" in line, line
+
 # A job that is there already has as many workers as ranks, and one summary.
 done = run("launch", "-n", 2, "--", HOCKET, "train", *MODEL, "--epochs", 2, "--json", "--quiet")
 assert done.returncode == 0 and json.loads(done.stdout)["parameter_hash"] == two["parameter_hash"], done
