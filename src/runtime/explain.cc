@@ -75,6 +75,14 @@ class Explainer {
 
   void give_reason(const Node& node, StepCollective& added) {
     if (const FlatBucket* bucket = bucket_of(node)) return give_reason(*bucket, added);
+    if (std::vector<std::string> members = compressed_members(node); !members.empty()) {
+      added.from = to_string(Partial{});
+      added.to = to_string(Replicated{});
+      added.value = "compressed gradient of " + list_of(members);
+      added.reader = "their updates";
+      result_.buckets.push_back({node.name, std::move(members), added.bytes, 0});
+      return;
+    }
     std::vector<std::string> summed;  // The parameters whose gradients it sums.
     for (const ValueId id : node.outputs) {
       if (const auto at = parameters_.find(id); at != parameters_.end()) summed.push_back(at->second);
@@ -103,6 +111,20 @@ class Explainer {
     std::vector<std::string> members;
     for (const FlatMember& member : bucket.members) members.push_back(member.name);
     return list_of(members);
+  }
+
+  // The parameters whose gradients are decoded from what the node brings.
+  std::vector<std::string> compressed_members(const Node& node) const {
+    std::vector<std::string> members;
+    if (node.outputs.empty()) return members;
+    ValueId vector = kNoValue;
+    for (const Node& reader : graph_.nodes()) {
+      if (reader.op->name() == "decode" && reader.inputs[0] == node.outputs[0]) vector = reader.outputs[0];
+      if (reader.op->name() != "view" || reader.inputs[0] != vector) continue;
+      if (const auto at = parameters_.find(reader.outputs[0]); at != parameters_.end())
+        members.push_back(at->second);
+    }
+    return members;
   }
 
   // The bucket that the node gathers, or whose gradients it sums.

@@ -67,6 +67,17 @@ TEST(ExplainStep, TensorParallelBlocksReduceTwiceEachWay) {
   EXPECT_EQ(collectives(step, Phase::update), (Texts{}));
 }
 
+TEST(ExplainStep, CompressedGradientsAreNamed) {
+  ProgramOptions options = on("dp=2");
+  options.compress = Compression::parse("int8");
+  const StepExplanation step = explain("mlp,hidden=16", images(), options);
+  ASSERT_EQ(step.collectives.size(), 1U);
+  EXPECT_EQ(step.collectives[0].collective, Collective::all_gather);
+  EXPECT_TRUE(step.collectives[0].value.starts_with("compressed gradient of ")) << step.collectives[0].value;
+  ASSERT_EQ(step.buckets.size(), 1U);
+  EXPECT_EQ(step.buckets[0].parameters.size(), 4U);
+}
+
 TEST(ExplainStep, DataParallelStepsOnlyReduceGradients) {
   const StepExplanation step = explain("resnet,depth=20", images(), on("dp=2"));
   ASSERT_EQ(step.collectives.size(), 1U);
