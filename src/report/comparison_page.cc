@@ -39,6 +39,14 @@ std::string error_shown(const Comparison& comparison, const std::optional<double
   return error ? comparison.error_text(*error) : kMissing;
 }
 
+// One run has no deviation.
+std::string mean_shown(const Comparison& comparison, const WayScore& score) {
+  if (!score.final_error) return kMissing;
+  const std::string mean = comparison.error_text(score.final_error->mean);
+  return score.done > 1 ? fmt::format("{} ± {}", mean, comparison.error_text(score.final_error->deviation))
+                        : mean;
+}
+
 // One column of a table of ways.
 struct Column {
   const char* title;
@@ -76,9 +84,7 @@ const std::vector<Column>& margin_columns() {
 
 const std::vector<Column>& stability_columns() {
   static const std::vector<Column> columns{
-      {"Final error", CELL(score.final_error ? fmt::format("{} ± {}", all.error_text(score.final_error->mean),
-                                                           all.error_text(score.final_error->deviation))
-                                             : kMissing)},
+      {"Final error", CELL(mean_shown(all, score))},
       {"Worst", CELL(error_shown(all, score.worst_error))},
       {"Best", CELL(error_shown(all, score.best_error))},
       {"Gap to one worker", CELL(error_shown(all, score.gap))},

@@ -65,6 +65,12 @@ std::string interval_text(const std::optional<MedianEstimate>& estimate, Format 
                      shown(estimate->high, format, "never"));
 }
 
+// One run has no deviation.
+std::string mean_text(const MeanEstimate& estimate, int runs, Format format) {
+  return runs > 1 ? fmt::format("{} ± {}", format(estimate.mean), format(estimate.deviation))
+                  : format(estimate.mean);
+}
+
 std::string efficiency_table(const Comparison& comparison, const Scores& scores) {
   std::vector<Row> rows{
       {"way", "seconds", "95 %", "epochs", "sent", "worker s", "speed-up", "saved each", "cost"}};
@@ -90,10 +96,7 @@ std::string stability_table(const Comparison& comparison, const Scores& scores) 
     const bool has_runs = score.done > 0;
     const auto share = [&](double value) { return has_runs ? share_text(value) : "-"; };
     rows.push_back(
-        {comparison.ways[i].label,
-         score.final_error
-             ? fmt::format("{} ± {}", error(score.final_error->mean), error(score.final_error->deviation))
-             : "-",
+        {comparison.ways[i].label, score.final_error ? mean_text(*score.final_error, score.done, error) : "-",
          shown(score.worst_error, error), shown(score.gap, is_loss ? loss_gap_text : gap_text),
          fmt::format("{} of {}", score.diverged, score.runs),
          score.repeats_bitwise ? (*score.repeats_bitwise ? "yes" : "no") : "-",
