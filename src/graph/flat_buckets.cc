@@ -310,6 +310,7 @@ class UpdateSharder {
       slice = total;
     }
     slices_[b] = slice;
+    graph_.value(slice.id()).role = Role::gradient;  // All ranks take part, even one that has nothing in it.
     results_[b].value = options_.level == 1 && !accumulates ? packed : slice;
     graph_.value(results_[b].value.id()).role = Role::gradient;
   }

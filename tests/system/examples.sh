@@ -8,7 +8,7 @@ out/train
 out/own_model
 
 # The loop for one process and the one for a job differ in at most three lines and learn the same parameters.
-changed=$(diff "$HOCKET_SOURCE/examples/serial.cc" "$HOCKET_SOURCE/examples/data_parallel.cc" | grep -c '^>')
+changed=$({ diff "$HOCKET_SOURCE/examples/serial.cc" "$HOCKET_SOURCE/examples/data_parallel.cc" || true; } | grep -c '^>')
 test "$changed" -le 3
 out/serial >serial.txt
 "$HOCKET" launch -n 2 -- out/data_parallel >data_parallel.txt
