@@ -14,7 +14,14 @@ namespace hocket {
 
 inline constexpr std::int64_t kMeshBatch = 12;
 inline constexpr std::int64_t kMeshClasses = 12;
+// Sanitizers, under which everything takes long, need no long runs.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr int kMeshSteps = 3;
+inline constexpr std::uint64_t kRandomGraphs = 10;
+#else
 inline constexpr int kMeshSteps = 20;
+inline constexpr std::uint64_t kRandomGraphs = 80;
+#endif
 
 SampleSpec image_samples(std::int64_t channels, std::int64_t size);
 SampleSpec text_samples(std::int64_t context);

@@ -311,7 +311,7 @@ std::vector<std::string> random_places(Graph& graph, const Mesh& mesh, Rng& rng)
 
 TEST(PlacedProgram, OfARandomGraphTrainsAsTheWholeWhateverIsCut) {
   int cuts = 0;
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < kRandomGraphs; ++seed) {
     Rng rng{seed, 5};
     const RandomModel model(seed);
     const char* meshes[] = {"dp=2", "tp=2", "tp=4", "dp=2,tp=2", "dp=3"};
@@ -326,7 +326,7 @@ TEST(PlacedProgram, OfARandomGraphTrainsAsTheWholeWhateverIsCut) {
     expect_serial(model, cut);
     if (testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(cuts, 100);
+  EXPECT_GT(cuts, static_cast<int>(kRandomGraphs));
 }
 
 }  // namespace
