@@ -5,8 +5,8 @@
 #include "tensor/kernel.h"
 #include "tensor/kernel_specs.h"
 
-// The update phase: operands are all in `in`; `out` is empty, but for those of square_sums and clip_scale. See
-// matrix.h.
+// The update phase: operands are all in `in`; `out` is empty, but for those of square_sums and clip_scale.
+// See matrix.h.
 namespace hocket::kernel {
 
 std::unique_ptr<Kernel> make_update(const UpdateSpec& spec);
