@@ -88,6 +88,7 @@ AxisShare Mesh::share(int rank, std::string_view axis) const {
 std::vector<int> Mesh::members(int rank, std::string_view axis) const {
   const AxisShare own = share(rank, axis);
   std::vector<int> ranks;
+  ranks.reserve(static_cast<std::size_t>(own.count));
   for (int i = 0; i < own.count; ++i) ranks.push_back(rank + (i - own.index) * stride_of(axis));
   return ranks;
 }
