@@ -93,6 +93,7 @@ void score_stability(const ComparedWay& way, WayScore& score) {
 template <typename Value>
 double median_over(const std::vector<const TrainTrial*>& trials, Value value) {
   std::vector<double> values;
+  values.reserve(trials.size());
   for (const TrainTrial* trial : trials) values.push_back(value(*trial));
   return values.empty() ? 0 : median_of(std::move(values));
 }
@@ -128,6 +129,7 @@ std::vector<CurvePoint> curve_of(const std::vector<const TrainTrial*>& trials) {
     if (tests.empty()) return curve;
     const auto median = [&](double TestPoint::*member) {
       std::vector<double> values;
+      values.reserve(tests.size());
       for (const TestPoint* test : tests) values.push_back(test->*member);
       return median_of(std::move(values));
     };
