@@ -36,7 +36,7 @@ std::vector<std::string> tuned_keys(const Settings& settings) {
   std::vector<std::string> keys;
   for (const auto& [name, value] : given(settings)) {
     const bool is_column = std::any_of(way_columns().begin(), way_columns().end(),
-                                       [&](const WayColumn& column) { return column.key == name; });
+                                       [&key = name](const WayColumn& column) { return column.key == key; });
     if (!is_column && find_key(name)->group == group) keys.push_back(name);
   }
   return keys;

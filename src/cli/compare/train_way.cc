@@ -172,7 +172,7 @@ std::vector<TrainWay> listed_ways(const Arguments& arguments, const Settings& ba
   return ways;
 }
 
-Settings settings_of(const TrainWay& way, const Settings& base, std::string origin) {
+Settings settings_of(const TrainWay& way, const Settings& base, const std::string& origin) {
   Settings settings = base;
   const std::span<const WayColumn> columns = way_columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {

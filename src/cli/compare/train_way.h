@@ -35,7 +35,7 @@ struct TrainWay {
 std::vector<TrainWay> listed_ways(const Arguments& arguments, const Settings& base);
 
 // `base` with the values of `way`.
-Settings settings_of(const TrainWay& way, const Settings& base, std::string origin);
+Settings settings_of(const TrainWay& way, const Settings& base, const std::string& origin);
 
 int workers_of(const TrainWay& way);
 TrainWay baseline_of(const TrainWay& way);
