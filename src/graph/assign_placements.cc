@@ -84,8 +84,10 @@ class Assigner {
   // Sources that are left without a form are kept as their first reader wants them.
   void place_sources() {
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-      for (const ValueId id : graph_.values_of(Role::input))
+      for (const ValueId id : graph_.values_of(Role::input)) {
+        if (axes_[axis].name == "dp") require_rows(id);
         fix(id, axis, input_placement(graph_.value(id), axes_[axis].name));
+      }
       for (const ValueId id : graph_.values_of(Role::parameter)) {
         if (const std::optional<Placement> hint = preset(id, axis)) fix(id, axis, *hint);
         if (axes_[axis].name == "dp") fix(id, axis, Replicated{});
@@ -96,6 +98,15 @@ class Assigner {
     for (const ValueId id : graph_.values_of(Role::parameter)) {
       const Placements& kept = options_.kept->at(graph_.value(id).name).placements;
       for (std::size_t axis = 0; axis < axes_.size(); ++axis) fix(id, axis, kept[axis]);
+    }
+  }
+
+  // Sparse rows have no dimension that is the batch.
+  void require_rows(ValueId id) const {
+    for (const Reader& reader : readers_[index(id)]) {
+      if (!reader.node->op->name().starts_with("csr_")) continue;
+      throw ConfigError("input {} is of sparse rows, which workers cannot share along dp yet; use one worker",
+                        graph_.value(id).name);
     }
   }
 

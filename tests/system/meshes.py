@@ -31,3 +31,5 @@ message = refusal(2, "train", *TEXT, "--mesh", "tp=2", "--place", "nothing=tp:0"
 assert "nothing" in message, message
 message = refusal(2, "train", *TEXT, "--mesh", "dp=2,xp=2")
 assert "xp=2" in message, message
+message = refusal(2, "train", "--model", "logreg", "--data", "synthetic:sparse", "--workers", 2)
+assert "sparse rows" in message, message
