@@ -114,7 +114,7 @@ std::unique_ptr<Graph> evaluation_graph(const Graph& forward, const ProgramOptio
   return graph;
 }
 
-// Where the pieces lie, alone or in their buckets. `slot` is what the names of states start with.
+// Where the pieces lie, alone or in their buckets, of which `owner`, if any, has a slice.
 void locate(std::vector<Piece>& pieces, const ArenaLayout& layout, std::span<const FlatBucket> buckets,
             std::optional<AxisShare> owner) {
   for (Piece& piece : pieces) {
