@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace hocket {
+
+// Bytes that travel with a message, and what keeps them alive. Where nothing does, as in memory that a worker
+// shares with a server, they stay as they are until the message has been acknowledged. A value type.
+struct Payload {
+  std::span<const std::byte> bytes{};
+  std::shared_ptr<const void> owner{};
+
+  static Payload copy_of(std::span<const std::byte> bytes) {
+    auto owned = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+    return {std::span(*owned), owned};
+  }
+
+  template <typename T>
+  std::span<const T> values() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+}  // namespace hocket
