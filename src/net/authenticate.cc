@@ -29,7 +29,7 @@ void put_prefix(WireWriter& out) {
 
 bool is_purpose(std::uint8_t value) {
   return value >= static_cast<std::uint8_t>(Purpose::control) &&
-         value <= static_cast<std::uint8_t>(Purpose::agent);
+         value <= static_cast<std::uint8_t>(Purpose::node);
 }
 
 }  // namespace

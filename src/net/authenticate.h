@@ -21,7 +21,7 @@ class Refused final : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Purpose : std::uint8_t { control = 1, data = 2, local = 3, agent = 4 };
+enum class Purpose : std::uint8_t { control = 1, data = 2, local = 3, agent = 4, node = 5 };
 
 // What each end of a connection says first. It has a fixed size on the wire: no length is ever believed.
 struct Hello {
@@ -30,7 +30,7 @@ struct Hello {
   std::uint64_t job = 0;
   Purpose purpose = Purpose::control;
   bool is_encrypted = false;  // TLS follows the handshake.
-  std::uint32_t channel = 0;  // The next three are for data alone.
+  std::uint32_t channel = 0;  // For data and nodes; the next two are for data alone.
   std::uint16_t stream = 0;   // This is stream `stream`
   std::uint16_t streams = 1;  // of `streams` on this channel.
   Rank rank = -1;             // The sender's; -1 when it is no rank.

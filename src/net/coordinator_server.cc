@@ -6,8 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "net/tcp_stream.h"
-#include "net/tls_stream.h"
+#include "net/call.h"
 
 namespace hocket {
 namespace {
@@ -94,13 +93,7 @@ void CoordinatorServer::take(Accepted accepted) {
     }
     return;
   }
-  std::unique_ptr<Stream> stream;
-  if (hello.is_encrypted) {
-    stream = std::make_unique<TlsStream>(std::move(accepted.socket), TlsStream::Role::accepting, key_);
-  } else {
-    stream = std::make_unique<TcpStream>(std::move(accepted.socket));
-  }
-  lines_.emplace(next_connection_++, Line{hello.rank, FramedStream(std::move(stream))});
+  lines_.emplace(next_connection_++, Line{hello.rank, FramedStream(answer(std::move(accepted), key_))});
 }
 
 void CoordinatorServer::hear(Coordinator::Connection connection, Line& line, TimePoint now) {

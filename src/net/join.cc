@@ -5,25 +5,20 @@
 #include <memory>
 
 #include "base/error.h"
-#include "net/authenticate.h"
+#include "net/call.h"
 #include "net/control_message.h"
-#include "net/tcp_stream.h"
 #include "net/tls_stream.h"
 
 namespace hocket {
 namespace {
 
 std::unique_ptr<Stream> open_stream(const MeetingPlace& place, const JoinRequest& request) {
-  FileDescriptor socket = connect_to(place.coordinator, request.deadline);
   Hello hello;
   hello.purpose = Purpose::control;
-  hello.is_encrypted = !request.plaintext && !is_within_host(socket.get());
   hello.rank = request.rank;
-  Handshake handshake = Handshake::connecting(place.key, hello);
-  complete(handshake, socket.get(), request.deadline);
-  if (!hello.is_encrypted) return std::make_unique<TcpStream>(std::move(socket));
-  auto stream = std::make_unique<TlsStream>(std::move(socket), TlsStream::Role::connecting, place.key);
-  while (!stream->establish()) {
+  auto stream = call(place.coordinator, place.key, hello, request.plaintext, request.deadline);
+  auto* encrypted = dynamic_cast<TlsStream*>(stream.get());
+  while (encrypted != nullptr && !encrypted->establish()) {
     if (!wait_for(stream->fd(), POLLIN, request.deadline)) throw NetError("no answer to the TLS handshake");
   }
   return stream;

@@ -39,7 +39,7 @@ class WireWriter {
 // then on. A length is never believed beyond the bytes that are there.
 class WireReader {
  public:
-  explicit WireReader(std::span<const std::byte> bytes) : left_(bytes) {}
+  explicit WireReader(std::span<const std::byte> bytes) : left_(bytes), size_(bytes.size()) {}
 
   template <std::integral T>
   T get() {
@@ -67,9 +67,11 @@ class WireReader {
 
   bool is_good() const { return is_good_; }
   bool is_at_end() const { return left_.empty(); }
+  std::size_t position() const { return size_ - left_.size(); }
 
  private:
   std::span<const std::byte> left_;
+  std::size_t size_;
   bool is_good_ = true;
 };
 

@@ -8,11 +8,12 @@
 
 namespace hocket {
 
-// Bytes that travel with a message, and what keeps them alive. Where nothing does, as in memory that a worker
-// shares with a server, they stay as they are until the message has been acknowledged. A value type.
+// Bytes that travel with a message, and what keeps them alive; without an owner, they are the sender's own. A
+// value type.
 struct Payload {
   std::span<const std::byte> bytes{};
   std::shared_ptr<const void> owner{};
+  bool is_shared = false;  // In memory that the sender writes to again once the message is acknowledged.
 
   static Payload copy_of(std::span<const std::byte> bytes) {
     auto owned = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());

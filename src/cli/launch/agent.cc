@@ -12,11 +12,9 @@
 #include "cli/launch/launch.h"
 #include "cli/launch/local_ranks.h"
 #include "cli/launch/remote_ranks.h"
-#include "net/authenticate.h"
+#include "net/call.h"
 #include "net/framed_stream.h"
 #include "net/socket.h"
-#include "net/tcp_stream.h"
-#include "net/tls_stream.h"
 
 namespace hocket {
 namespace {
@@ -28,15 +26,10 @@ constexpr std::size_t kMaxQueuedBytes = 8 << 20;  // Beyond this, ranks wait unt
 std::unique_ptr<Stream> try_call(const AgentOptions& options, const JobKey& key, TimePoint deadline) {
   Endpoint launcher = parse_endpoint(options.launcher);
   launcher.address = resolve(launcher.address).front();
-  FileDescriptor socket = connect_to(launcher, deadline);
   Hello hello;
   hello.purpose = Purpose::agent;
   hello.channel = static_cast<std::uint32_t>(options.host);
-  hello.is_encrypted = !options.plaintext && !is_within_host(socket.get());
-  Handshake handshake = Handshake::connecting(key, hello);
-  complete(handshake, socket.get(), deadline);
-  if (!hello.is_encrypted) return std::make_unique<TcpStream>(std::move(socket));
-  return std::make_unique<TlsStream>(std::move(socket), TlsStream::Role::connecting, key);
+  return call(launcher, key, hello, options.plaintext, deadline);
 }
 
 // A launcher that is not there yet is waited for; one that refuses is not.

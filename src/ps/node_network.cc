@@ -1,0 +1,223 @@
+#include "ps/node_network.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "net/call.h"
+
+namespace hocket {
+namespace {
+
+constexpr Seconds kCallTimeout{0.5};
+
+Endpoint place_to_listen(const NodeNetworkOptions& options) {
+  if (options.me.kind == NodeKind::coordinator) return options.coordinator;
+  return {local_address_towards(options.coordinator.address), 0};
+}
+
+// Where `bytes` lie in `memory`.
+std::optional<std::uint64_t> place_in(std::span<const std::byte> memory, std::span<const std::byte> bytes) {
+  const bool is_inside =
+      bytes.data() >= memory.data() && bytes.data() + bytes.size() <= memory.data() + memory.size();
+  if (!is_inside || memory.empty()) return std::nullopt;
+  return static_cast<std::uint64_t>(bytes.data() - memory.data());
+}
+
+std::shared_ptr<const MappedMemory> open_memory(const Introduction& introduction) {
+  try {
+    return std::make_shared<const MappedMemory>(
+        MappedMemory::open(introduction.pid, introduction.memory_fd, introduction.memory_bytes));
+  } catch (const Error& error) {
+    throw NetError("cannot map its memory: {}", error.what());
+  }
+}
+
+}  // namespace
+
+NodeNetwork::NodeNetwork(const NodeNetworkOptions& options, Log log)
+    : options_(options), log_(std::move(log)) {
+  if (options.shared_bytes > 0) memory_ = MappedMemory::create(options.shared_bytes);
+  if (is_listening()) {
+    ListenerOptions listening;
+    listening.rank = options.me.index;
+    listening.plaintext = options.plaintext;
+    listener_.emplace(listen_at(place_to_listen(options)), options.key, listening, log_);
+  }
+}
+
+bool NodeNetwork::is_listening() const {
+  return options_.me.kind == NodeKind::coordinator || options_.me.kind == NodeKind::server;
+}
+
+std::uint64_t NodeNetwork::destination_of(const std::byte* address) const {
+  const auto place = place_in(memory_.bytes(), {address, 1});
+  HOCKET_CHECK(place.has_value(), "no destination outside the shared memory");
+  return 1 + *place;
+}
+
+void NodeNetwork::send(const NodeId& to, const Message& message) {
+  if (Line* line = line_to(to)) write(*line, message);
+}
+
+NodeNetwork::Line* NodeNetwork::line_to(const NodeId& node) {
+  if (const auto called = called_.find(node); called != called_.end()) return &called->second;
+  if (const auto accepted = accepted_.find(node); accepted != accepted_.end()) return &accepted->second;
+  const std::optional<Endpoint> endpoint = endpoint_of(node);
+  if (!endpoint) return nullptr;
+  Hello hello;
+  hello.purpose = Purpose::node;
+  hello.channel = static_cast<std::uint32_t>(options_.me.kind);
+  hello.rank = options_.me.index;
+  try {
+    auto stream = call(*endpoint, options_.key, hello, options_.plaintext, after(kCallTimeout));
+    const bool shares_host = is_within_host(stream->fd());
+    Line& line = called_.emplace(node, Line{FramedStream(std::move(stream)), shares_host}).first->second;
+    introduce(line);
+    return &line;
+  } catch (const std::exception&) {  // It is not there, or not yet: whoever waits for an answer asks again.
+    return nullptr;
+  }
+}
+
+std::optional<Endpoint> NodeNetwork::endpoint_of(const NodeId& node) const {
+  if (node == kCoordinator) return options_.coordinator;
+  const auto found = directory_.find(node);
+  if (found == directory_.end()) return std::nullopt;
+  return found->second;
+}
+
+void NodeNetwork::introduce(Line& line) {
+  Introduction introduction;
+  if (listener_) introduction.port = listener_->endpoint().port;
+  introduction.host_id = this_host_id();
+  introduction.pid = ::getpid();
+  introduction.memory_fd = memory_.fd();
+  introduction.memory_bytes = memory_.bytes().size();
+  line.stream.send(encode(introduction));
+}
+
+// Values that go to the other end's memory are written there, and only the news of it travels.
+void NodeNetwork::write(Line& line, const Message& message) {
+  ++traffic_.messages_sent;
+  const auto* pulled = std::get_if<PullDone>(&message);
+  if (pulled != nullptr && pulled->destination > 0 && line.memory != nullptr) {
+    const std::span<std::byte> memory = line.memory->bytes();
+    const std::uint64_t place = pulled->destination - 1;
+    if (place > memory.size() || pulled->values.bytes.size() > memory.size() - place) return;
+    std::memcpy(memory.data() + place, pulled->values.bytes.data(), pulled->values.bytes.size());
+    traffic_.bytes_sent += pulled->values.bytes.size();
+    PullDone news = *pulled;
+    news.values = {};
+    return line.stream.send(encode(Message(news)));
+  }
+  const PlaceOf place_of = [&](std::span<const std::byte> bytes) -> std::optional<std::uint64_t> {
+    traffic_.bytes_sent += bytes.size();
+    return line.shares_host ? place_in(memory_.bytes(), bytes) : std::nullopt;
+  };
+  const std::vector<std::byte> frame = encode(message, place_of);
+  if (frame.size() > kMaxFrameBytes)
+    throw NetError("a message of {} bytes to another node is too long", frame.size());
+  line.stream.send(frame);
+}
+
+void NodeNetwork::poll(TimePoint until, const Deliver& deliver) {
+  std::vector<pollfd> polls;
+  if (listener_) {
+    listener_->add_to(polls);
+    until = listener_->next_deadline(until);
+  }
+  for (const Lines* lines : {&called_, &accepted_}) {
+    for (const auto& [node, line] : *lines) polls.push_back(line.stream.to_poll());
+  }
+  ::poll(polls.data(), polls.size(), milliseconds_until(until));
+  if (listener_) {
+    for (Accepted& accepted : listener_->progress(Clock::now())) accept(std::move(accepted));
+  }
+  hear_all(called_, deliver);
+  hear_all(accepted_, deliver);
+}
+
+void NodeNetwork::accept(Accepted accepted) {
+  const Hello hello = accepted.hello;
+  const bool makes_sense = hello.purpose == Purpose::node && hello.rank >= 0 &&
+                           hello.channel <= static_cast<std::uint32_t>(NodeKind::recorder);
+  if (!makes_sense) {
+    log_(fmt::format("{} closed a connection that nobody expects", to_string(options_.me)));
+    return;
+  }
+  const NodeId node{static_cast<NodeKind>(hello.channel), hello.rank};
+  const bool shares_host = is_within_host(accepted.socket.get());
+  accepted_.insert_or_assign(node,
+                             Line{FramedStream(answer(std::move(accepted), options_.key)), shares_host});
+}
+
+// Delivering may open lines, never end one: lines that have ended go when all is delivered.
+void NodeNetwork::hear_all(Lines& lines, const Deliver& deliver) {
+  std::vector<NodeId> nodes;
+  nodes.reserve(lines.size());
+  for (const auto& [node, line] : lines) nodes.push_back(node);
+  for (const NodeId& node : nodes) {
+    try {
+      hear(node, lines.at(node), deliver);
+    } catch (const StreamClosed&) {
+      lines.erase(node);
+    } catch (const NetError& error) {
+      log_(fmt::format("{} closed the connection to {}: {}", to_string(options_.me), to_string(node),
+                       error.what()));
+      lines.erase(node);
+    }
+  }
+}
+
+void NodeNetwork::hear(const NodeId& from, Line& line, const Deliver& deliver) {
+  line.stream.progress();
+  while (auto bytes = line.stream.receive()) {
+    const auto shared = std::make_shared<const std::vector<std::byte>>(std::move(*bytes));
+    const Payload memory =
+        line.memory == nullptr ? Payload() : Payload{line.memory->bytes(), line.memory, true};
+    const NodeFrame frame = decode_frame(shared, memory);
+    if (const auto* message = std::get_if<Message>(&frame)) {
+      deliver(from, *message);
+    } else if (const auto* introduction = std::get_if<Introduction>(&frame)) {
+      meet(from, line, *introduction);
+    } else if (from == kCoordinator) {
+      for (const Address& each : std::get<Directory>(frame).addresses) {
+        directory_[each.node] = {each.address, each.port};
+      }
+    }
+  }
+}
+
+void NodeNetwork::meet(const NodeId& from, Line& line, const Introduction& introduction) {
+  if (introduction.memory_bytes > 0 && line.shares_host && introduction.host_id == this_host_id()) {
+    line.memory = open_memory(introduction);
+  }
+  if (options_.me.kind != NodeKind::coordinator) return;
+  const std::string address = remote_endpoint(line.stream.to_poll().fd).address;
+  if (introduction.port != 0) directory_[from] = {address, introduction.port};
+  send_directory();
+}
+
+void NodeNetwork::send_directory() {
+  Directory directory;
+  directory.addresses.reserve(directory_.size());
+  for (const auto& [node, endpoint] : directory_) {
+    directory.addresses.push_back({node, endpoint.address, endpoint.port});
+  }
+  const std::vector<std::byte> frame = encode(directory);
+  for (auto& [node, line] : accepted_) line.stream.send(frame);
+}
+
+bool NodeNetwork::flush(TimePoint deadline) {
+  bool all = true;
+  for (Lines* lines : {&called_, &accepted_}) {
+    for (auto& [node, line] : *lines) all = line.stream.flush(deadline) && all;
+  }
+  return all;
+}
+
+}  // namespace hocket

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "net/framed_stream.h"
+#include "net/job.h"
+#include "net/listener.h"
+#include "net/mapped_memory.h"
+#include "net/transport.h"
+#include "ps/message_wire.h"
+
+namespace hocket {
+
+struct NodeNetworkOptions {
+  NodeId me;
+  JobKey key = {};
+  Endpoint coordinator;          // Where it listens, also after a restart.
+  bool plaintext = false;        // Between hosts: authenticated, not encrypted.
+  std::size_t shared_bytes = 0;  // Of memory().
+};
+
+// The nodes of a job on real connections: every one of them calls the coordinator, from which it learns where
+// the servers listen. What cannot be delivered is lost, as an Outbox may. Numbers that lie in memory() do not
+// travel to servers of this host, which read and write them where they are. Used by one thread.
+class NodeNetwork final : public Outbox {
+ public:
+  using Deliver = std::function<void(const NodeId& from, const Message& message)>;
+
+  // Throws NetError when the coordinator cannot listen where it should.
+  NodeNetwork(const NodeNetworkOptions& options, Log log);
+
+  void send(const NodeId& to, const Message& message) override;
+  // Waits for something to come, at most until then, and delivers all that is here.
+  void poll(TimePoint until, const Deliver& deliver);
+  bool flush(TimePoint deadline);  // Sends all that is queued; false at the deadline.
+
+  std::span<std::byte> memory() const { return memory_.bytes(); }
+  std::uint64_t destination_of(const std::byte* address) const;  // As PullRequest::destination, in memory().
+  bool has_line_to(const NodeId& node) const { return called_.contains(node); }
+  const Traffic& traffic() const { return traffic_; }
+
+ private:
+  struct Line {
+    FramedStream stream;
+    bool shares_host = false;
+    std::shared_ptr<const MappedMemory> memory = {};  // The other end's.
+  };
+  using Lines = std::map<NodeId, Line>;
+
+  bool is_listening() const;
+  Line* line_to(const NodeId& node);
+  std::optional<Endpoint> endpoint_of(const NodeId& node) const;
+  void introduce(Line& line);
+  void write(Line& line, const Message& message);
+  void accept(Accepted accepted);
+  void hear_all(Lines& lines, const Deliver& deliver);
+  void hear(const NodeId& from, Line& line, const Deliver& deliver);
+  void meet(const NodeId& from, Line& line, const Introduction& introduction);
+  void send_directory();
+
+  NodeNetworkOptions options_;
+  Log log_;
+  MappedMemory memory_;
+  std::optional<Listener> listener_;
+  std::map<NodeId, Endpoint> directory_;
+  Lines called_;    // By this node,
+  Lines accepted_;  // and by others.
+  Traffic traffic_;
+};
+
+}  // namespace hocket
