@@ -44,7 +44,7 @@ void FramedStream::progress() {
 
 // Memory grows with the bytes that arrive, never with a length that is announced.
 void FramedStream::read_available() {
-  while (incoming_.size() < kHeaderBytes + kMaxFrameBytes) {
+  while (incoming_.size() < kHeaderBytes + max_bytes_) {
     const std::size_t before = incoming_.size();
     incoming_.resize(before + kReadBytes);
     std::size_t more = 0;
@@ -63,7 +63,7 @@ void FramedStream::read_available() {
 std::optional<std::size_t> FramedStream::next_size() const {
   if (incoming_.size() < kHeaderBytes) return std::nullopt;
   const std::size_t size = WireReader(incoming_).get<std::uint32_t>();
-  if (size > kMaxFrameBytes) throw StreamClosed("a frame is longer than any can be");
+  if (size > max_bytes_) throw StreamClosed("a frame is longer than any can be");
   if (incoming_.size() < kHeaderBytes + size) return std::nullopt;
   return size;
 }

@@ -17,10 +17,11 @@ inline constexpr std::size_t kMaxFrameBytes = std::size_t{16} << 20;
 
 // Messages over a stream, each after its length in four bytes. Never blocks but in flush(). progress() and
 // receive() throw StreamClosed once every whole message that arrived has been received, and for a length
-// above kMaxFrameBytes. Used by one thread.
+// above `max_bytes`. Used by one thread.
 class FramedStream {
  public:
-  explicit FramedStream(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {}
+  explicit FramedStream(std::unique_ptr<Stream> stream, std::size_t max_bytes = kMaxFrameBytes)
+      : stream_(std::move(stream)), max_bytes_(max_bytes) {}
 
   void send(std::span<const std::byte> message);    // Queues it and sends what can be sent now.
   void progress();                                  // Sends and receives what can be moved now.
@@ -36,6 +37,7 @@ class FramedStream {
   std::optional<std::size_t> next_size() const;
 
   std::unique_ptr<Stream> stream_;
+  std::size_t max_bytes_;
   std::vector<std::byte> incoming_;
   std::vector<std::byte> outgoing_;
 };

@@ -13,6 +13,7 @@ namespace hocket {
 namespace {
 
 constexpr Seconds kCallTimeout{0.5};
+constexpr std::size_t kMaxNodeFrame = (std::size_t{1} << 32) - 1;  // A snapshot of a range.
 
 Endpoint place_to_listen(const NodeNetworkOptions& options) {
   if (options.me.kind == NodeKind::coordinator) return options.coordinator;
@@ -75,7 +76,8 @@ NodeNetwork::Line* NodeNetwork::line_to(const NodeId& node) {
   try {
     auto stream = call(*endpoint, options_.key, hello, options_.plaintext, after(kCallTimeout));
     const bool shares_host = is_within_host(stream->fd());
-    Line& line = called_.emplace(node, Line{FramedStream(std::move(stream)), shares_host}).first->second;
+    Line& line = called_.emplace(node, Line{FramedStream(std::move(stream), kMaxNodeFrame), shares_host})
+                     .first->second;
     introduce(line);
     return &line;
   } catch (const std::exception&) {  // It is not there, or not yet: whoever waits for an answer asks again.
@@ -118,14 +120,11 @@ void NodeNetwork::write(Line& line, const Message& message) {
     traffic_.bytes_sent += bytes.size();
     return line.shares_host ? place_in(memory_.bytes(), bytes) : std::nullopt;
   };
-  const std::vector<std::byte> frame = encode(message, place_of);
-  if (frame.size() > kMaxFrameBytes)
-    throw NetError("a message of {} bytes to another node is too long", frame.size());
-  line.stream.send(frame);
+  line.stream.send(encode(message, place_of));
 }
 
-void NodeNetwork::poll(TimePoint until, const Deliver& deliver) {
-  std::vector<pollfd> polls;
+void NodeNetwork::poll(TimePoint until, const Deliver& deliver, int wake_fd) {
+  std::vector<pollfd> polls{{wake_fd, POLLIN, 0}};
   if (listener_) {
     listener_->add_to(polls);
     until = listener_->next_deadline(until);
@@ -151,8 +150,8 @@ void NodeNetwork::accept(Accepted accepted) {
   }
   const NodeId node{static_cast<NodeKind>(hello.channel), hello.rank};
   const bool shares_host = is_within_host(accepted.socket.get());
-  accepted_.insert_or_assign(node,
-                             Line{FramedStream(answer(std::move(accepted), options_.key)), shares_host});
+  accepted_.insert_or_assign(
+      node, Line{FramedStream(answer(std::move(accepted), options_.key), kMaxNodeFrame), shares_host});
 }
 
 // Delivering may open lines, never end one: lines that have ended go when all is delivered.

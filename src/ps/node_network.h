@@ -34,8 +34,9 @@ class NodeNetwork final : public Outbox {
   NodeNetwork(const NodeNetworkOptions& options, Log log);
 
   void send(const NodeId& to, const Message& message) override;
-  // Waits for something to come, at most until then, and delivers all that is here.
-  void poll(TimePoint until, const Deliver& deliver);
+  // Waits for something to come, or for `wake_fd` to become readable, at most until then, and delivers all
+  // that is here.
+  void poll(TimePoint until, const Deliver& deliver, int wake_fd = -1);
   bool flush(TimePoint deadline);  // Sends all that is queued; false at the deadline.
 
   std::span<std::byte> memory() const { return memory_.bytes(); }

@@ -11,13 +11,14 @@ namespace hocket {
 struct WorkerOptions {
   int worker = 0;
   int workers = 1;
-  std::int64_t first = 0;       // The batch to begin with,
-  std::int64_t batches = 0;     // and how many the run has; also ends when the servers have seen as many.
-  int fetch_every = 1;          // Batches from one pull to the next,
-  int push_every = 1;           // and from one push to the next: gradients add up in between.
-  bool takes_over = false;      // Computes the slices of workers that were lost (ps:bsp).
-  bool follows = false;         // Leaves out batches that the others did without it (ps:kofn).
-  std::int64_t warm_start = 0;  // Batches that the first worker does alone.
+  std::vector<RangeId> ranges{};  // That the model uses.
+  std::int64_t first = 0;         // The batch to begin with,
+  std::int64_t batches = 0;       // and how many the run has; also ends when the servers have seen as many.
+  int fetch_every = 1;            // Batches from one pull to the next,
+  int push_every = 1;             // and from one push to the next: gradients add up in between.
+  bool takes_over = false;        // Computes the slices of workers that were lost (ps:bsp).
+  bool follows = false;           // Leaves out batches that the others did without it (ps:kofn).
+  std::int64_t warm_start = 0;    // Batches that the first worker does alone.
 };
 
 // Where the numbers of a worker are.

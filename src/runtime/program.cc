@@ -37,7 +37,7 @@ PlacedGraph serial_step(const Graph& forward, const ProgramOptions& options) {
   PlacedGraph step{forward.clone(), {}, {}, {}};
   step.gradients = differentiate(*step.graph, step.graph->output("loss"));
   if (options.micro_batches > 1) accumulate_gradients(*step.graph, step.gradients);
-  add_updates(*step.graph, step.gradients, options.optimizer, options.gradient_norm);
+  if (options.updates) add_updates(*step.graph, step.gradients, options.optimizer, options.gradient_norm);
   if (options.place.mesh.size_of("tp") > 1) {
     // Scores stay in parts: nobody looks at them in training.
     std::erase_if(step.graph->outputs(),
@@ -173,6 +173,12 @@ StepMemory::StepMemory(const StepLayouts& layouts, Communicator* communicator)
       gradients(communicator == nullptr ? Arena(layouts.gradients.bytes())
                                         : Arena(communicator->allocate_gradients(layouts.gradients.bytes()))),
       buffers(layouts.buffers.bytes()),
+      state(layouts.state.bytes()) {}
+
+StepMemory::StepMemory(const StepLayouts& layouts, const Allocate& allocate)
+    : parameters(allocate(layouts.parameters.bytes())),
+      gradients(allocate(layouts.gradients.bytes())),
+      buffers(allocate(layouts.buffers.bytes())),
       state(layouts.state.bytes()) {}
 
 void StepMemory::initialize(const Program& program, std::uint64_t seed) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "graph/compression.h"
@@ -16,6 +17,7 @@ struct ProgramOptions {
   bool bf16 = false;           // Products read bf16 copies of their operands.
   bool gradient_norm = false;  // Output "gradient_norm" even without clipping.
   int micro_batches = 1;       // Above 1, gradients add up over calls of backward until zeroed.
+  bool updates = true;         // Else there is no update phase: the gradients are for somebody else.
 
   PlaceOptions place{};  // How the step is cut; the rank of the communicator, which a mesh of several needs.
   Communicator* communicator = nullptr;
@@ -80,6 +82,9 @@ struct StepMemory {
 
   // With a communicator, gradients lie where other ranks can read them.
   explicit StepMemory(const StepLayouts& layouts, Communicator* communicator = nullptr);
+  // With memory from `allocate`, zero and 64-byte aligned, for all but the state.
+  using Allocate = std::function<std::span<std::byte>(std::size_t bytes)>;
+  StepMemory(const StepLayouts& layouts, const Allocate& allocate);
   Bindings bindings() const { return {parameters.data(), gradients.data(), buffers.data(), state.data()}; }
 
   // Sets parameters and buffers to their initial values and the rest to zero.

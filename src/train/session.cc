@@ -172,6 +172,19 @@ Session::Session(const TrainOptions& options, const DataInfo& info, Team& team)
   memory_->initialize(*program_, options.seed);
 }
 
+Session::Session(const TrainOptions& options, const DataInfo& info, Team& team,
+                 const StepMemory::Allocate& allocate, bool accumulates)
+    : team_(team),
+      micro_batch_(micro_batch_of(options, team.mesh())),
+      model_(build_batch_model(options, info, team.mesh())) {
+  ProgramOptions program = program_options(options, team.mesh(), team.rank(), false);
+  program.updates = false;
+  if (accumulates) program.micro_batches = std::max(2, program.micro_batches);
+  program_ = std::make_unique<Program>(*model_, program);
+  memory_ = std::make_unique<StepMemory>(program_->layouts(), allocate);
+  memory_->initialize(*program_, options.seed);
+}
+
 std::int64_t Session::parameter_count() const { return size_of_model(*model_).parameters; }
 
 const Arena& Session::arena_of(Role role) const {

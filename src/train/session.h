@@ -43,6 +43,10 @@ class Session {
   // `options` are with_defaults(). The team must outlive it. Throws ConfigError when the model does not fit
   // the data, or cannot be cut as the options say.
   Session(const TrainOptions& options, const DataInfo& info, Team& team);
+  // For a worker that hands its gradients over instead of updating its parameters: both lie in memory from
+  // `allocate`. `accumulates`: gradients add up until zeroed.
+  Session(const TrainOptions& options, const DataInfo& info, Team& team, const StepMemory::Allocate& allocate,
+          bool accumulates);
 
   Program& program() { return *program_; }
   StepMemory& memory() { return *memory_; }
