@@ -5,12 +5,14 @@
 
 #include "base/error.h"
 #include "cli/exit_code.h"
+#include "cli/nodes/roles.h"
 #include "cli/run_recorder.h"
 #include "cli/units.h"
 #include "cli/version.h"
 #include "report/report.h"
 #include "train/file_system.h"
 #include "train/merge_traces.h"
+#include "train/server_recorder.h"
 
 namespace hocket {
 namespace {
@@ -19,13 +21,15 @@ Summary planned_summary(const TrainOptions& options, const Start& start, const T
   Summary summary;
   summary.model = options.model;
   summary.data = options.data;
-  summary.workers = team.size();
-  summary.mesh = team.mesh().text();
+  const bool with_servers = has_servers(options);
+  summary.workers = with_servers ? options.workers : team.size();
+  summary.servers = with_servers ? options.servers : 0;
+  summary.mesh = with_servers ? fmt::format("dp={}", options.workers) : team.mesh().text();
   summary.zero = options.zero;
   summary.compress = options.compress;
   summary.restarts = start.restarts;
-  summary.sync = team.is_alone() ? "none" : "allreduce";
-  summary.transport = team.transport();
+  if (with_servers || !team.is_alone()) summary.sync = options.sync;
+  summary.transport = with_servers ? "servers" : team.transport();
   summary.dtype = options.dtype;
   summary.seed = options.seed;
   summary.zero = options.zero;
@@ -128,8 +132,8 @@ int Run::exit_code(int when_interrupted) const {
 }
 
 Run execute_run(const Settings& settings, const RunFolder& folder, const Start& start, Progress& progress,
-                const std::atomic<bool>& stop, Team& team) {
-  TrainOptions options = settings.train_options();
+                const std::atomic<bool>& stop, Team& team, const NodePlace* place) {
+  TrainOptions options = place == nullptr ? settings.train_options() : with_servers(settings.train_options());
   options.out = folder.path().string();
   options.resume = start.resumes;
   team.set_flight_folder(folder.path());
@@ -137,7 +141,8 @@ Run execute_run(const Settings& settings, const RunFolder& folder, const Start& 
   RunRecorder recorder(folder, render_config(settings.effective()), start.resumes, progress,
                        team.communicator());
   try {
-    const TrainResult result = train(options, recorder, stop, team);
+    const TrainResult result = place == nullptr ? train(options, recorder, stop, team)
+                                                : record_for_servers(options, recorder, stop, *place);
     const std::string trace = merge_traces(team, recorder.timeline());
     progress.close();
     Run run{folder, summarize(options, start, team, result, recorder.epoch()), result};

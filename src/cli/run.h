@@ -5,6 +5,7 @@
 
 #include "cli/progress.h"
 #include "cli/settings.h"
+#include "train/node_place.h"
 #include "train/run_folder.h"
 #include "train/summary.h"
 #include "train/trainer.h"
@@ -26,11 +27,12 @@ struct Start {
   int restarts = 0;  // How often its workers were started before.
 };
 
-// Trains as `settings` say; the first rank of the team leaves config.toml, metrics.jsonl, checkpoints,
-// trace.json, summary.json and report.html in `folder`, and shows the progress. Throws what train() throws; a
-// run that fails after its start leaves a summary with status "failed".
+// Trains as `settings` say, or leads the workers of a parameter server as the recorder at `place`; the first
+// rank of the team leaves config.toml, metrics.jsonl, checkpoints, trace.json, summary.json and report.html
+// in `folder`, and shows the progress. Throws what train() throws; a run that fails after its start leaves a
+// summary with status "failed".
 Run execute_run(const Settings& settings, const RunFolder& folder, const Start& start, Progress& progress,
-                const std::atomic<bool>& stop, Team& team);
+                const std::atomic<bool>& stop, Team& team, const NodePlace* place = nullptr);
 
 // The closing lines for people.
 std::string describe(const Run& run);

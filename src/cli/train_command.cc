@@ -6,12 +6,16 @@
 #include "cli/exit_code.h"
 #include "cli/explain.h"
 #include "cli/key_options.h"
+#include "cli/nodes/launch_nodes.h"
+#include "cli/nodes/roles.h"
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "cli/workers.h"
 #include "net/environment.h"
 #include "tensor/kernels/isa.h"
+#include "train/server_node.h"
+#include "train/server_worker.h"
 
 namespace hocket {
 namespace {
@@ -70,7 +74,10 @@ RunFolder make_folder(const Request& request) {
   if (!request.out.empty()) return RunFolder(request.out);
   std::string model = request.settings.train_options().model;
   if (model.starts_with("file:")) model = fs::path(model.substr(5)).filename().string();
-  return RunFolder::create("runs", std::chrono::system_clock::now(), model, "allreduce");
+  std::string sync = request.settings.train_options().sync;
+  sync = sync.substr(sync.find(':') + 1);
+  sync = sync.substr(0, sync.find(','));
+  return RunFolder::create("runs", std::chrono::system_clock::now(), model, sync);
 }
 
 void remove_if_empty(const fs::path& folder) {
@@ -101,7 +108,7 @@ RunFolder agree_on_folder(const Request& request, Team& team) {
 }
 
 int train_with(Team& team, const Request& request, const Start& start, const Arguments& arguments,
-               const StopSignals& signals) {
+               const StopSignals& signals, const NodePlace* place = nullptr) {
   Progress progress(standard_error_terminal(), arguments.has("quiet") || !team.is_first());
   const bool is_new = request.out.empty() || !fs::exists(request.out);
   const RunFolder folder = agree_on_folder(request, team);
@@ -118,7 +125,7 @@ int train_with(Team& team, const Request& request, const Start& start, const Arg
       print(to_json(all), describe(all), arguments);
       return all.exit_code(signals.exit_code());
     }
-    const Run run = execute_run(request.settings, folder, start, progress, signals.stop(), team);
+    const Run run = execute_run(request.settings, folder, start, progress, signals.stop(), team, place);
     if (!team.is_first()) return kDone;
     print(run_json(run), describe(run), arguments);
     return run.exit_code(signals.exit_code());
@@ -126,6 +133,20 @@ int train_with(Team& team, const Request& request, const Start& start, const Arg
     if (is_new && team.is_first()) remove_if_empty(folder.path());
     throw;
   }
+}
+
+// Nodes other than the recorder, which alone speaks and writes files.
+int run_node(const Request& request, const NodePlace& place, const Start& start, const Arguments& arguments) {
+  const TrainOptions options = with_servers(request.settings.train_options());
+  const StopSignals signals(place.me != kRecorder);
+  switch (place.me.kind) {
+    case NodeKind::coordinator: run_coordinator(options, place, signals.stop()); return kDone;
+    case NodeKind::server: run_server(options, place, signals.stop()); return kDone;
+    case NodeKind::worker: work_for_servers(options, place); return kDone;
+    case NodeKind::recorder: break;
+  }
+  Team alone;
+  return train_with(alone, request, start, arguments, signals, &place);
 }
 
 // Workers that may have to start anew must know their folder before they make one.
@@ -138,12 +159,30 @@ int launch_training(const Request& request, const Arguments& arguments) {
   return code;
 }
 
+// Starts the nodes of a run with servers, or is one of them.
+int train_with_servers(const Request& request, const Environment& environment, const Arguments& arguments) {
+  const TrainOptions options = with_servers(request.settings.train_options());
+  if (is_node(process_variables())) {
+    return run_node(request, place_of_node(environment, options), {request.resumes, environment.restarts},
+                    arguments);
+  }
+  if (environment.source != Environment::Source::alone) {
+    throw ConfigError("--sync {} starts its servers and workers itself; this is {}", options.sync,
+                      describe(environment));
+  }
+  const std::string folder = request.out.empty() ? make_folder(request).path().string() : "";
+  const int code = launch_nodes(options, arguments, folder);
+  if (!folder.empty()) remove_if_empty(folder);
+  return code;
+}
+
 int run_train(const Arguments& arguments) {
   const Environment environment = detect_environment(process_variables());
   const Request request = read_request(arguments, environment.rank == 0);
   const TrainOptions options = request.settings.train_options();
   if (arguments.has("explain")) return explain_run(options, environment, arguments);
   require_explain(arguments);
+  if (has_servers(options)) return train_with_servers(request, environment, arguments);
   if (must_launch(options, environment)) return launch_training(request, arguments);
   const StopSignals signals(environment.rank > 0);
   Team team = join_workers(options, environment);

@@ -1,0 +1,59 @@
+#include "cli/nodes/roles.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "graph/mesh.h"
+#include "net/job_key.h"
+#include "sync/discipline.h"
+
+namespace hocket {
+
+bool has_servers(const TrainOptions& options) { return Discipline::parse(options.sync).has_servers(); }
+
+int node_count(const TrainOptions& options) { return 2 + options.servers + options.workers; }
+
+NodeId node_of(Rank rank, const TrainOptions& options) {
+  if (rank == 0) return kRecorder;
+  if (rank == 1) return kCoordinator;
+  const int server = rank - 2;
+  return server < options.servers ? server_node(server) : worker_node(server - options.servers);
+}
+
+bool is_node(const Variables& variables) { return variables(kNodesVariable).has_value(); }
+
+NodePlace place_of_node(const Environment& environment, const TrainOptions& options) {
+  if (!environment.key_fd || environment.world_size != node_count(options)) {
+    throw ConfigError("{} is set, but not by hocket train", kNodesVariable);
+  }
+  return {node_of(environment.rank, options),
+          key_from_descriptor(*environment.key_fd),
+          {environment.coordinator_host, environment.coordinator_port},
+          environment.plaintext};
+}
+
+TrainOptions with_servers(TrainOptions options) {
+  const Discipline discipline = Discipline::parse(options.sync);
+  const Mesh mesh = Mesh::parse(options.mesh, options.workers);
+  const auto refuse = [&](bool is_given, const char* what) {
+    if (is_given) throw ConfigError("{} does not go with --sync {}", what, options.sync);
+  };
+  refuse(options.zero > 0, "--zero");
+  refuse(options.compress != "none", "--compress");
+  refuse(options.factors, "--factors");
+  refuse(options.optimizer.clip > 0, "--clip, the norm of a gradient that no node has whole,");
+  refuse(options.folds > 0, "--folds");
+  refuse(options.sync_batch_norm, "--sync-batch-norm");
+  refuse(mesh.size_of("tp") > 1, "--mesh with tp");
+  options.workers = mesh.size_of("dp");
+  options.servers = std::max(1, options.servers);
+  options.replicas = std::max(1, options.replicas);
+  if (options.replicas > options.servers) {
+    throw ConfigError("--replicas {}: each range needs that many servers, and --servers is {}",
+                      options.replicas, options.servers);
+  }
+  discipline.require_fit(options.workers);
+  return options;
+}
+
+}  // namespace hocket

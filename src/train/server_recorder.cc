@@ -1,0 +1,277 @@
+#include "train/server_recorder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "nn/schedule.h"
+#include "tensor/kernels/threads.h"
+#include "train/checkpoint_settings.h"
+#include "train/checkpoint_store.h"
+#include "train/evaluate.h"
+#include "train/server_link.h"
+
+namespace hocket {
+namespace {
+
+constexpr Seconds kLook{0.05};  // From one status to the next.
+
+std::int64_t next_multiple(std::int64_t after, std::int64_t of) { return (after / of + 1) * of; }
+
+std::int64_t steps_in(const RangeProgress& progress) {
+  return static_cast<std::int64_t>(progress.batches + 1e-6);
+}
+
+class Recording {
+ public:
+  Recording(const TrainOptions& given, TrainObserver& observer, const std::atomic<bool>& stop,
+            const NodePlace& place)
+      : began_(Clock::now()),
+        data_(open_session_data(given)),
+        options_(with_defaults(given, data_.train->info())),
+        observer_(observer),
+        stop_(stop),
+        session_(options_, data_.train->info(), team_),
+        rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
+              steps_per_epoch()),
+        link_(place, session_, options_.optimizer, options_.servers) {
+    if (!options_.out.empty()) {
+      const CheckpointOptions keep{options_.keep_checkpoints,
+                                   [&](const std::string& line) { observer_.on_warning(line); }};
+      store_.emplace(std::filesystem::path(options_.out) / "checkpoints", team_, keep);
+    }
+    if (data_.held_out != nullptr) evaluator_.emplace(session_, *data_.held_out, team_);
+  }
+
+  TrainResult run() {
+    if (options_.resume) resume();
+    announce();
+    link_.meet();
+    link_.give(step_);
+    start_ = looked_ = Clock::now();
+    while (!stop_.load() && !time_to_target_ && step_ < options_.steps) {
+      if (!link_.is_asking()) ask();
+      while (!stop_.load() && !try_take()) look();
+    }
+    return finish();
+  }
+
+ private:
+  std::int64_t steps_per_epoch() const {
+    return (data_.train->info().size + options_.batch - 1) / options_.batch;
+  }
+  double epochs(double steps) const { return steps / static_cast<double>(steps_per_epoch()); }
+  double trained_until(TimePoint when) const { return trained_before_ + Seconds(when - start_).count(); }
+  std::int64_t eval_every() const {
+    return options_.eval_every > 0 ? options_.eval_every : steps_per_epoch();
+  }
+
+  void resume() {
+    if (!store_) throw ConfigError("--resume needs --out, the run folder to go on in");
+    const std::optional<CheckpointReader> reader = store_->open_newest();
+    if (!reader) {
+      observer_.on_warning(fmt::format("{}: no checkpoint to resume from; starting anew", options_.out));
+      return;
+    }
+    const Checkpoint& checkpoint = reader->checkpoint();
+    require_same_settings(checkpoint, options_);
+    session_.restore(*reader, true);
+    step_ = asked_ = recorded_ = saved_ = checkpoint.step;
+    samples_before_ = progress_of(checkpoint, "samples");
+    trained_before_ = 1e-9 * static_cast<double>(progress_of(checkpoint, "train_ns"));
+    observer_.on_warning(fmt::format("resuming after step {}", step_));
+  }
+
+  void announce() {
+    const DataInfo& info = data_.train->info();
+    const auto several = [](int count, const char* what) {
+      return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+    };
+    observer_.on_start(fmt::format(
+        "{} ({} parameters) on {} ({} samples, {} held out), batch {}, {} {:.4g}, {} steps, {} by {} and {}",
+        options_.model, session_.parameter_count(), info.name, info.size,
+        data_.held_out == nullptr ? 0 : data_.held_out->info().size, options_.batch, options_.optimizer.rule,
+        options_.learning_rate, options_.steps, options_.sync, several(options_.workers, "worker"),
+        several(options_.servers, "server")));
+  }
+
+  // Asks for the values that the next test or checkpoint needs, ahead of time: then a server answers with
+  // those of that very step.
+  void ask() {
+    std::int64_t next = next_multiple(asked_, eval_every());
+    if (options_.checkpoint_every > 0)
+      next = std::min(next, next_multiple(asked_, options_.checkpoint_every));
+    asked_ = std::min(next, options_.steps);
+    link_.ask(asked_);
+  }
+
+  void look() {
+    link_.pump(looked_ + std::chrono::duration_cast<Clock::duration>(kLook));
+    if (link_.status()) record(*link_.status());
+    const TimePoint now = Clock::now();
+    if (now - looked_ < kLook) return;
+    looked_ = now;
+    link_.ask_for_status();
+  }
+
+  void record(const RangeStatus& status) {
+    status_ = status;
+    link_.forget_status();
+    const std::int64_t at = steps_in(status.progress);
+    if (first_step_seconds_ == 0 && status.progress.samples > 0) {
+      first_step_seconds_ = Seconds(Clock::now() - began_).count();
+    }
+    if (at - recorded_ >= options_.log_every) record_step(status.progress);
+  }
+
+  void record_step(const RangeProgress& progress) {
+    const auto samples = static_cast<double>(progress.samples - recorded_progress_.samples);
+    if (samples <= 0) return;
+    StepRecord record;
+    record.step = steps_in(progress);
+    record.total_steps = options_.steps;
+    record.epoch = epochs(progress.batches);
+    record.loss = (progress.loss - recorded_progress_.loss) / samples;
+    record.learning_rate = rate_.at(std::max<std::int64_t>(0, record.step - 1));
+    record.seconds = trained_until(Clock::now());
+    record.samples_per_second = samples / std::max(1e-9, record.seconds - recorded_seconds_);
+    recorded_ = record.step;
+    recorded_progress_ = progress;
+    recorded_seconds_ = record.seconds;
+    last_loss_ = record.loss;
+    observer_.on_step(record);
+  }
+
+  // Takes the values if they are here; asks for the next before it tests and saves them.
+  bool try_take() {
+    const std::optional<RangeProgress> progress = link_.take();
+    if (!progress) return false;
+    const TimePoint now = Clock::now();
+    took(*progress, now);
+    if (asked_ < options_.steps) ask();
+    if (step_ / eval_every() > evaluated_ / eval_every() || step_ >= options_.steps) evaluate(now);
+    const std::int64_t every = options_.checkpoint_every;
+    if (every > 0 && step_ / every > saved_ / every) save(now);
+    return true;
+  }
+
+  void took(const RangeProgress& progress, TimePoint now) {
+    step_ = std::min(steps_in(progress), options_.steps);
+    samples_ = progress.samples;
+    ended_ = now;
+    record_step(progress);
+  }
+
+  void evaluate(TimePoint taken) {
+    if (!evaluator_ || evaluated_ == step_) return;
+    evaluated_ = step_;
+    const Evaluation evaluation = evaluator_->run();
+    const EvalRecord record{step_, epochs(static_cast<double>(step_)), evaluation.loss, evaluation.accuracy,
+                            trained_until(taken)};
+    if (record.accuracy) best_accuracy_ = std::max(best_accuracy_.value_or(0), *record.accuracy);
+    const bool reached =
+        options_.target_accuracy > 0 && record.accuracy && *record.accuracy >= options_.target_accuracy;
+    if (reached && !time_to_target_) time_to_target_ = record.seconds;
+    test_ = record;
+    observer_.on_eval(record);
+  }
+
+  void save(TimePoint taken) {
+    if (!store_ || saved_ == step_) return;
+    saved_ = step_;
+    Checkpoint checkpoint = session_.checkpoint();
+    checkpoint.settings = settings_of(options_);
+    checkpoint.settings["samples"] = std::to_string(samples_before_ + samples_);
+    checkpoint.settings["train_ns"] = std::to_string(static_cast<std::int64_t>(1e9 * trained_until(taken)));
+    checkpoint.seed = options_.seed;
+    checkpoint.step = step_;
+    checkpoint.epoch = step_ / steps_per_epoch();
+    checkpoint.position = step_ % steps_per_epoch() * options_.batch;
+    store_->save(checkpoint);
+  }
+
+  // The values that were tested are the result where a target was reached; else those that the servers have
+  // now.
+  TrainResult finish() {
+    const bool interrupted = stop_.load() && step_ < options_.steps && !time_to_target_;
+    link_.ask_for_status();
+    if (interrupted) {
+      link_.ask(0);
+      took(link_.wait_and_take(), Clock::now());
+    }
+    const TimePoint status_until = after(Seconds(1));
+    while (!link_.status() && Clock::now() < status_until) link_.pump(after(kLook));
+    if (link_.status()) status_ = *link_.status();
+    link_.end();
+    if (!interrupted) evaluate(ended_);
+    save(ended_);
+    return result(interrupted);
+  }
+
+  TrainResult result(bool interrupted) {
+    TrainResult result;
+    result.steps = step_;
+    result.samples = samples_before_ + samples_;
+    result.parameters = session_.parameter_count();
+    result.seconds.wall_seconds = Seconds(Clock::now() - began_).count();
+    result.seconds.train_seconds = trained_until(ended_);
+    for (const SliceStatus& slice : status_.slices) {
+      RankSeconds seconds = result.seconds;
+      seconds.compute_seconds = slice.compute_seconds;
+      seconds.wait_seconds = slice.wait_seconds;
+      result.ranks.push_back(seconds);
+    }
+    result.first_step_seconds = first_step_seconds_;
+    result.train_loss = last_loss_;
+    result.test = test_;
+    result.best_test_accuracy = best_accuracy_;
+    result.time_to_target = time_to_target_;
+    result.batch = options_.batch;
+    result.total_steps = options_.steps;
+    result.threads = kernel::num_threads();
+    result.parameter_hash = session_.hash();
+    result.interrupted = interrupted;
+    result.target_missed = options_.target_accuracy > 0 && !time_to_target_ && !interrupted;
+    return result;
+  }
+
+  TimePoint began_;
+  SessionData data_;
+  TrainOptions options_;
+  TrainObserver& observer_;
+  const std::atomic<bool>& stop_;
+  Team team_;
+  Session session_;
+  LearningRate rate_;
+  ServerLink link_;
+  std::optional<CheckpointStore> store_;
+  std::optional<Evaluator> evaluator_;
+
+  TimePoint start_, looked_, ended_;
+  double trained_before_ = 0;
+  double first_step_seconds_ = 0;
+  std::int64_t step_ = 0;     // Of the session's values.
+  std::int64_t asked_ = 0;    // The step whose values were asked for.
+  std::int64_t samples_ = 0;  // Since the start of this process;
+  std::int64_t samples_before_ = 0;
+  std::int64_t recorded_ = 0;
+  RangeProgress recorded_progress_;
+  double recorded_seconds_ = 0;
+  double last_loss_ = 0;
+  std::int64_t evaluated_ = -1;
+  std::int64_t saved_ = -1;
+  RangeStatus status_;
+  std::optional<EvalRecord> test_;
+  std::optional<double> best_accuracy_;
+  std::optional<double> time_to_target_;
+};
+
+}  // namespace
+
+TrainResult record_for_servers(const TrainOptions& options, TrainObserver& observer,
+                               const std::atomic<bool>& stop, const NodePlace& place) {
+  kernel::set_num_threads(std::max(1, options.threads));
+  return Recording(options, observer, stop, place).run();
+}
+
+}  // namespace hocket
