@@ -13,17 +13,18 @@ namespace {
 
 struct Rule {
   std::string_view name;
+  UpdateRule kernel;
   std::array<std::string_view, 2> slots;
   double learning_rate;
   double eps;
 };
 
-constexpr std::array<Rule, 6> kRules{{{"sgd", {}, 0.1, 0},
-                                      {"momentum", {"velocity"}, 0.05, 0},
-                                      {"nesterov", {"velocity"}, 0.05, 0},
-                                      {"adagrad", {"sum"}, 0.01, 1e-10},
-                                      {"adam", {"mean", "variance"}, 1e-3, 1e-8},
-                                      {"adamw", {"mean", "variance"}, 1e-3, 1e-8}}};
+constexpr std::array<Rule, 6> kRules{{{"sgd", UpdateRule::sgd, {}, 0.1, 0},
+                                      {"momentum", UpdateRule::momentum, {"velocity"}, 0.05, 0},
+                                      {"nesterov", UpdateRule::nesterov, {"velocity"}, 0.05, 0},
+                                      {"adagrad", UpdateRule::adagrad, {"sum"}, 0.01, 1e-10},
+                                      {"adam", UpdateRule::adam, {"mean", "variance"}, 1e-3, 1e-8},
+                                      {"adamw", UpdateRule::adamw, {"mean", "variance"}, 1e-3, 1e-8}}};
 
 const Rule& find_rule(std::string_view name) {
   std::vector<std::string_view> names;
@@ -88,6 +89,17 @@ void validate(const OptimizerSpec& spec) {
 }
 
 double default_learning_rate(std::string_view rule) { return find_rule(rule).learning_rate; }
+
+UpdateSpec update_spec_of(const OptimizerSpec& spec) {
+  const Rule& rule = find_rule(spec.rule);
+  UpdateSpec update;
+  update.rule = rule.kernel;
+  update.mu = spec.momentum;
+  update.beta1 = spec.beta1;
+  update.beta2 = spec.beta2;
+  update.eps = spec.eps > 0 ? spec.eps : rule.eps;
+  return update;
+}
 
 Hyper hyper_at(const OptimizerSpec& spec, double learning_rate, std::int64_t step) {
   const auto t = static_cast<double>(step + 1);

@@ -1,0 +1,184 @@
+#include "sync/discipline.h"
+
+#include <array>
+#include <vector>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/spec.h"
+#include "sync/consistencies.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::string_view kWhat = "sync";
+
+struct Kind {
+  std::string_view name;
+  DisciplineKind kind;
+  SpecOptions::Defaults (*defaults)();
+};
+
+SpecOptions::Defaults no_options() { return {}; }
+SpecOptions::Defaults ssp_options() { return {{"s", ""}, {"scale", "share"}}; }
+SpecOptions::Defaults asp_options() { return {{"scale", "share"}}; }
+SpecOptions::Defaults kofn_options() { return {{"k", ""}, {"late", "drop"}}; }
+SpecOptions::Defaults softsync_options() { return {{"n", ""}, {"rate", "fixed"}}; }
+SpecOptions::Defaults downpour_options() {
+  return {{"nfetch", "1"}, {"npush", "1"}, {"adagrad", "server"}, {"warm", "0"}, {"scale", "share"}};
+}
+
+constexpr std::array<Kind, 8> kKinds{{{"allreduce", DisciplineKind::allreduce, no_options},
+                                      {"ps:bsp", DisciplineKind::bsp, no_options},
+                                      {"ps:ssp", DisciplineKind::ssp, ssp_options},
+                                      {"ps:asp", DisciplineKind::asp, asp_options},
+                                      {"ps:kofn", DisciplineKind::kofn, kofn_options},
+                                      {"ps:softsync", DisciplineKind::softsync, softsync_options},
+                                      {"downpour", DisciplineKind::downpour, downpour_options},
+                                      {"sandblaster", DisciplineKind::sandblaster, no_options}}};
+
+const Kind& find_kind(std::string_view name) {
+  std::vector<std::string_view> names;
+  names.reserve(kKinds.size());
+  for (const Kind& kind : kKinds) {
+    if (kind.name == name) return kind;
+    names.push_back(kind.name);
+  }
+  throw ConfigError("unknown sync {}{}", name, did_you_mean(name, names));
+}
+
+std::string_view name_of(DisciplineKind kind) {
+  for (const Kind& entry : kKinds) {
+    if (entry.kind == kind) return entry.name;
+  }
+  HOCKET_CHECK(false, "discipline {} has no name", static_cast<int>(kind));
+}
+
+// The options of one discipline, as read.
+class Reader {
+ public:
+  Reader(const Spec& spec, SpecOptions::Defaults defaults)
+      : name_(spec.name), options_(kWhat, spec, std::move(defaults)) {}
+
+  std::int64_t count(std::string_view key, std::int64_t least) const {
+    if (options_.text(key).empty()) throw ConfigError("sync {} needs {}=N", name_, key);
+    const std::int64_t value = options_.integer(key);
+    if (value < least) throw ConfigError("sync {}: {}={} is less than {}", name_, key, value, least);
+    return value;
+  }
+  std::int64_t count_or_inf(std::string_view key) const {
+    return options_.text(key) == "inf" ? Discipline::kUnbounded : count(key, 0);
+  }
+  double scale() const {
+    if (options_.text("scale") == "share") return 0;
+    const double value = options_.real("scale");
+    if (value == 0) throw ConfigError("sync {}: scale=0 would train nothing", name_);
+    return value;
+  }
+  // Whether the option is the second of two words.
+  bool is_second(std::string_view key, std::string_view first, std::string_view second) const {
+    const std::string word = options_.text(key);
+    if (word == first || word == second) return word == second;
+    const std::array<std::string_view, 2> words{first, second};
+    throw ConfigError("sync {}: {}={} is neither {} nor {}{}", name_, key, word, first, second,
+                      did_you_mean(word, words));
+  }
+
+ private:
+  std::string name_;
+  SpecOptions options_;
+};
+
+void read(Discipline& d, const Reader& reader) {
+  const bool is_scaled =
+      d.kind == DisciplineKind::ssp || d.kind == DisciplineKind::asp || d.kind == DisciplineKind::downpour;
+  if (is_scaled) d.scale = reader.scale();
+  if (d.kind == DisciplineKind::ssp) d.staleness = reader.count_or_inf("s");
+  if (d.kind == DisciplineKind::kofn) {
+    d.quorum = static_cast<int>(reader.count("k", 1));
+    if (reader.is_second("late", "drop", "merge")) d.late = Discipline::Late::merge;
+  }
+  if (d.kind == DisciplineKind::softsync) {
+    d.splits = static_cast<int>(reader.count("n", 1));
+    if (reader.is_second("rate", "fixed", "staleness")) d.rate = Discipline::Rate::staleness;
+  }
+  if (d.kind == DisciplineKind::downpour) {
+    d.fetch_every = static_cast<int>(reader.count("nfetch", 1));
+    d.push_every = static_cast<int>(reader.count("npush", 1));
+    d.warm_start = reader.count("warm", 0);
+    if (reader.is_second("adagrad", "server", "worker")) d.adagrad = Discipline::AdaGradAt::worker;
+  }
+}
+
+}  // namespace
+
+Discipline Discipline::parse(std::string_view text) {
+  const Spec spec = Spec::parse(kWhat, text);
+  const Kind& found = find_kind(spec.name);
+  Discipline discipline;
+  discipline.kind = found.kind;
+  read(discipline, Reader(spec, found.defaults()));
+  return discipline;
+}
+
+std::string Discipline::text() const {
+  std::string result{name_of(kind)};
+  const auto add = [&](std::string_view key, const auto& value) {
+    result += fmt::format(",{}={}", key, value);
+  };
+  if (kind == DisciplineKind::ssp && staleness == kUnbounded) add("s", "inf");
+  if (kind == DisciplineKind::ssp && staleness != kUnbounded) add("s", staleness);
+  if (kind == DisciplineKind::kofn) add("k", quorum);
+  if (late == Late::merge) add("late", "merge");
+  if (kind == DisciplineKind::softsync) add("n", splits);
+  if (rate == Rate::staleness) add("rate", "staleness");
+  if (kind == DisciplineKind::downpour) {
+    add("nfetch", fetch_every);
+    add("npush", push_every);
+    add("adagrad", adagrad == AdaGradAt::server ? "server" : "worker");
+    if (warm_start > 0) add("warm", warm_start);
+  }
+  if (scale > 0) add("scale", scale);
+  return result;
+}
+
+void Discipline::require_fit(int workers) const {
+  if (kind == DisciplineKind::kofn && quorum > workers) {
+    throw ConfigError("sync {}: k={} of {} workers is more than there are", text(), quorum, workers);
+  }
+  if (kind == DisciplineKind::softsync && splits > workers) {
+    throw ConfigError("sync {}: n={} is more than there are workers ({})", text(), splits, workers);
+  }
+}
+
+MakeConsistency make_consistency(const Discipline& discipline, int workers) {
+  discipline.require_fit(workers);
+  const Discipline d = discipline;
+  const double weight = d.scale > 0 ? d.scale * workers : 1;
+  switch (d.kind) {
+    case DisciplineKind::bsp: return [=] { return make_bsp(workers); };
+    case DisciplineKind::ssp:
+      if (d.staleness == 0) return [=] { return make_bsp(workers); };
+      return [=] { return make_ssp(workers, d.staleness, weight); };
+    case DisciplineKind::asp:
+    case DisciplineKind::downpour: return [=] { return make_asp(weight); };
+    case DisciplineKind::kofn: return [=] { return make_kofn(workers, d.quorum, d.late); };
+    case DisciplineKind::softsync: return [=] { return make_softsync(workers, d.splits, d.rate); };
+    case DisciplineKind::allreduce:
+    case DisciplineKind::sandblaster: break;
+  }
+  HOCKET_CHECK(false, "{} pushes no gradients", d.text());
+}
+
+WorkerOptions worker_options(const Discipline& discipline, WorkerOptions options) {
+  const bool is_lockstep = discipline.kind == DisciplineKind::bsp ||
+                           (discipline.kind == DisciplineKind::ssp && discipline.staleness == 0);
+  options.fetch_every = discipline.fetch_every;
+  options.push_every = discipline.push_every;
+  options.takes_over = is_lockstep;
+  options.follows = discipline.kind == DisciplineKind::kofn;
+  options.warm_start = discipline.warm_start;
+  return options;
+}
+
+}  // namespace hocket

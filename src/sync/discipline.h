@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "ps/consistency.h"
+#include "ps/worker.h"
+
+namespace hocket {
+
+enum class DisciplineKind : std::uint8_t { allreduce, bsp, ssp, asp, kofn, softsync, downpour, sandblaster };
+
+// How the replicas agree on the parameters, as --sync names it: "ps:ssp,s=3", "downpour,nfetch=2". A value
+// type.
+struct Discipline {
+  static constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
+  enum class Late : std::uint8_t { drop, merge };          // Gradients that the update did not wait for.
+  enum class Rate : std::uint8_t { fixed, staleness };     // The same for all, or divided by the staleness.
+  enum class AdaGradAt : std::uint8_t { server, worker };  // Where downpour keeps the sums, if it has any.
+
+  DisciplineKind kind = DisciplineKind::allreduce;
+  std::int64_t staleness = 0;  // ssp: batches that a worker may be ahead of the slowest; s=inf: kUnbounded.
+  int quorum = 0;              // kofn: gradients that an update waits for.
+  Late late = Late::drop;
+  int splits = 1;  // softsync: an update takes the gradients of a `splits`-th of the workers.
+  Rate rate = Rate::fixed;
+  double scale = 0;  // ssp, asp, downpour: on a worker's own mean gradient; 0: one over the workers.
+  int fetch_every = 1;
+  int push_every = 1;
+  AdaGradAt adagrad = AdaGradAt::server;
+  std::int64_t warm_start = 0;
+
+  // Throws ConfigError that names the nearest word known.
+  static Discipline parse(std::string_view text);
+  std::string text() const;
+  bool has_servers() const { return kind != DisciplineKind::allreduce; }
+
+  // Throws ConfigError where so many workers cannot follow it.
+  void require_fit(int workers) const;
+
+  bool operator==(const Discipline&) const = default;
+};
+
+// The servers' side. Neither allreduce nor sandblaster has one: their gradients are not pushed.
+MakeConsistency make_consistency(const Discipline& discipline, int workers);
+
+// The workers' side: sets what the discipline decides and leaves the rest.
+WorkerOptions worker_options(const Discipline& discipline, WorkerOptions options);
+
+}  // namespace hocket
