@@ -22,10 +22,20 @@ struct Segment {
   bool is_sum = false;  // What is pushed is added as it is: running statistics, not parameters.
 };
 
+// The learning rate over a run, as LearningRate of nn/schedule.h reads it.
+struct RateSpec {
+  std::string schedule = "constant";
+  double base = 0;
+  std::int64_t warmup = 0;
+  std::int64_t total_steps = 1;
+  std::int64_t steps_per_epoch = 1;
+};
+
 // What a range holds: a part of the dense parameters, or the rows of a table whose ids hash to it.
 struct RangeSpec {
   DType dtype = DType::f32;
   OptimizerSpec optimizer{};
+  RateSpec rate{};
   std::vector<Segment> segments{};  // Dense; one after the other, from 0.
   std::int64_t width = 0;           // Of a table's rows; 0: dense.
   std::uint64_t seed = 0;           // Rows appear with values that are a function of (seed, id).

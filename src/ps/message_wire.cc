@@ -103,8 +103,10 @@ void fields(Io& io, auto& x) {
     all(x.begin, x.count, x.decay, x.is_sum);
   } else if constexpr (std::is_same_v<T, OptimizerSpec>) {
     all(x.rule, x.momentum, x.beta1, x.beta2, x.eps, x.weight_decay, x.clip);
+  } else if constexpr (std::is_same_v<T, RateSpec>) {
+    all(x.schedule, x.base, x.warmup, x.total_steps, x.steps_per_epoch);
   } else if constexpr (std::is_same_v<T, RangeSpec>) {
-    all(x.dtype, x.optimizer, x.segments, x.width, x.seed, x.spread);
+    all(x.dtype, x.optimizer, x.rate, x.segments, x.width, x.seed, x.spread);
   } else if constexpr (std::is_same_v<T, Init>) {
     all(x.spec, x.step, x.values, x.state);
   } else if constexpr (std::is_same_v<T, Push>) {

@@ -26,11 +26,14 @@ std::vector<std::string> slots_of(const ArenaLayout& state) {
 
 }  // namespace
 
-ServerLink::ServerLink(const NodePlace& place, Session& session, const OptimizerSpec& optimizer, int servers)
+ServerLink::ServerLink(const NodePlace& place, Session& session, const OptimizerSpec& optimizer,
+                       const RateSpec& rate, int servers)
     : session_(session),
       ranges_(model_ranges(session.program().layouts(), optimizer, servers)),
       network_({place.me, place.key, place.coordinator, place.plaintext, 0}, log_to_stderr()),
-      client_(place.me, network_) {}
+      client_(place.me, network_) {
+  for (ModelRange& range : ranges_) range.spec.rate = rate;
+}
 
 void ServerLink::pump(TimePoint until) {
   const auto deliver = [&](const NodeId& from, const Message& message) {

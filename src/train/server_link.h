@@ -18,7 +18,8 @@ namespace hocket {
 class ServerLink {
  public:
   // The session must outlive it.
-  ServerLink(const NodePlace& place, Session& session, const OptimizerSpec& optimizer, int servers);
+  ServerLink(const NodePlace& place, Session& session, const OptimizerSpec& optimizer, const RateSpec& rate,
+             int servers);
 
   void pump(TimePoint until);  // Moves messages until then, or until something has come.
 

@@ -7,8 +7,8 @@
 
 namespace hocket {
 
-// A server, or the coordinator, of a run with a parameter server (TrainOptions with servers filled in), until `stop`
-// becomes true. Throws NetError when it cannot listen.
+// A server, or the coordinator, of a run with a parameter server (TrainOptions with servers filled in), until
+// `stop` becomes true. Throws NetError when it cannot listen.
 void run_server(const TrainOptions& options, const NodePlace& place, const std::atomic<bool>& stop);
 void run_coordinator(const TrainOptions& options, const NodePlace& place, const std::atomic<bool>& stop);
 

@@ -34,7 +34,10 @@ class Recording {
         session_(options_, data_.train->info(), team_),
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
               steps_per_epoch()),
-        link_(place, session_, options_.optimizer, options_.servers) {
+        link_(place, session_, options_.optimizer,
+              {options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
+               steps_per_epoch()},
+              options_.servers) {
     if (!options_.out.empty()) {
       const CheckpointOptions keep{options_.keep_checkpoints,
                                    [&](const std::string& line) { observer_.on_warning(line); }};
