@@ -54,6 +54,16 @@ RankSeconds seconds_of(const TrainResult& result) {
   return seconds;
 }
 
+double mean_staleness(const std::vector<GradientCounts>& gradients) {
+  double sum = 0;
+  std::int64_t applied = 0;
+  for (const GradientCounts& each : gradients) {
+    sum += each.mean_staleness * static_cast<double>(each.applied);
+    applied += each.applied;
+  }
+  return applied == 0 ? 0 : sum / static_cast<double>(applied);
+}
+
 Summary summarize(const TrainOptions& options, const Start& start, const Team& team,
                   const TrainResult& result, double epochs) {
   Summary summary = planned_summary(options, start, team);
@@ -74,6 +84,8 @@ Summary summarize(const TrainOptions& options, const Start& start, const Team& t
         std::min(1.0, summary.seconds.exposed_comm_seconds / summary.seconds.comm_seconds);
   }
   summary.algorithm = result.algorithm;
+  summary.gradients = result.gradients;
+  summary.staleness = mean_staleness(result.gradients);
   summary.bytes_sent = result.bytes_sent;
   summary.messages_sent = result.messages_sent;
   if (result.test) {

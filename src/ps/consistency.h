@@ -41,6 +41,9 @@ class Consistency {
   // Whether a worker may begin its batch `clock` on values that have seen `version` updates.
   virtual bool may_read(int worker, std::int64_t clock, std::int64_t version) const = 0;
 
+  // Whether every update is one batch; else batches are gradients over workers.
+  virtual bool update_is_batch() const { return false; }
+
   // For a replica that joins later.
   virtual std::vector<std::byte> save() const = 0;
   virtual void restore(std::span<const std::byte> bytes) = 0;

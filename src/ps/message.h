@@ -163,20 +163,22 @@ struct Snapshot {  // To a replica that joins behind the tail.
 struct View {
   struct Chain {
     std::vector<std::int32_t> servers{};  // Head first.
-    std::int32_t joining = -1;            // Who is brought up to date behind the tail.
+    std::int32_t joining = -1;            // Who is brought up to date behind the tail,
+    std::int64_t joined = 0;              // and the epoch since which: what it had before counts for nothing.
   };
   std::int64_t epoch = 0;
   std::vector<Chain> chains{};             // By range.
   std::vector<std::int32_t> slices{};      // By slice: the worker that computes it.
   std::vector<std::int32_t> incarnations;  // By worker; -1: not live.
+  std::vector<std::int32_t> servers{};     // By server: the incarnation that the chains mean.
   bool is_over = false;                    // Workers leave.
 };
-// A node lives, and knows this view. Servers name the ranges that they have caught up with.
+// A node lives, and knows this view. A tail names the ranges whose joining server has caught up with it.
 struct Heartbeat {
   NodeId node;
   std::int32_t incarnation = -1;  // -1: new, asks for one.
   std::int64_t epoch = 0;
-  std::int64_t sent_at = 0;
+  std::int64_t sent_at = 0;  // By the node's own clock, in nanoseconds; while it is new, when it started.
   std::vector<RangeId> caught_up{};
   bool is_leaving = false;
 };

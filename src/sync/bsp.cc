@@ -24,6 +24,7 @@ class Bsp final : public Consistency {
     return update_of(version);
   }
 
+  bool update_is_batch() const override { return true; }
   bool may_read(int, std::int64_t clock, std::int64_t version) const override { return version >= clock; }
 
   std::vector<std::byte> save() const override {

@@ -1,4 +1,5 @@
 // Workers that are picked at random to begin or end a batch, at a server without sockets.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -39,6 +39,7 @@ class KOfN final : public Consistency {
   }
   void on_worker_joined(int worker) override { set_live(worker, true); }
 
+  bool update_is_batch() const override { return true; }
   bool may_read(int, std::int64_t clock, std::int64_t version) const override { return version >= clock; }
 
   std::vector<std::byte> save() const override {

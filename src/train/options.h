@@ -33,10 +33,11 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   int threads = 0;  // 0: as many as there are cores for this process.
 
-  int workers = 0;             // 0: as many as the mesh or the job has, or 1.
-  std::string sync = "allreduce";  // How replicas agree, as Discipline::parse() of sync/discipline.h reads it.
-  int servers = 0;                 // 0: one, where the discipline has any.
-  int replicas = 1;                // Servers that hold each range.
+  int workers = 0;  // 0: as many as the mesh or the job has, or 1.
+  std::string sync =
+      "allreduce";             // How replicas agree, as Discipline::parse() of sync/discipline.h reads it.
+  int servers = 0;             // 0: one, where the discipline has any.
+  int replicas = 1;            // Servers that hold each range.
   std::string mesh{};          // As Mesh::parse() reads it; empty: all workers along dp.
   std::string transport{};     // name_of() a TransportKind; empty: shared memory within a host.
   std::string reduce_order{};  // rank or any; empty: rank within a host.

@@ -1,16 +1,51 @@
 #include "train/server_node.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "net/log.h"
 #include "ps/node_network.h"
 #include "ps/server.h"
 #include "ps/server_coordinator.h"
 #include "sync/discipline.h"
+#include "train/file_system.h"
 #include "train/model_ranges.h"
 
 namespace hocket {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr Seconds kLook{0.1};  // For `stop`.
+
+// In the run folder; in memory alone where there is none.
+class CoordinatorFile final : public CoordinatorDisk {
+ public:
+  explicit CoordinatorFile(const std::string& folder)
+      : path_(folder.empty() ? "" : fs::path(folder) / "coordinator") {}
+
+  void save(std::span<const std::byte> bytes) override {
+    if (path_.empty()) return;
+    const auto* text = reinterpret_cast<const char*>(bytes.data());
+    write_file_atomically(posix_file_system(), path_, std::string(text, bytes.size()));
+  }
+
+  std::vector<std::byte> load() override {
+    std::ifstream stream(path_, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+    return {bytes, bytes + text.size()};
+  }
+
+ private:
+  fs::path path_;
+};
+
+NodeNetworkOptions network_at(const NodePlace& place) {
+  return {place.me, place.key, place.coordinator, place.plaintext, 0};
+}
 
 // Runs a state machine on its network.
 template <typename Machine>
@@ -27,12 +62,25 @@ void run_machine(Machine& machine, NodeNetwork& network, const std::atomic<bool>
 }  // namespace
 
 void run_server(const TrainOptions& options, const NodePlace& place, const std::atomic<bool>& stop) {
-  NodeNetwork network({place.me, place.key, place.coordinator, place.plaintext, 0}, log_to_stderr());
+  NodeNetwork network(network_at(place), log_to_stderr());
   ReplicaOptions replicas;
   replicas.workers = options.workers;
   replicas.make_consistency = make_consistency(Discipline::parse(options.sync), options.workers);
+  replicas.make_store = make_store;
   Server server(place.me.index, replicas, network);
   run_machine(server, network, stop);
+}
+
+void run_coordinator(const TrainOptions& options, const NodePlace& place, const std::atomic<bool>& stop) {
+  NodeNetwork network(network_at(place), log_to_stderr());
+  CoordinatorFile disk(options.out);
+  ServerCoordinatorOptions coordinating;
+  coordinating.servers = options.servers;
+  coordinating.workers = options.workers;
+  coordinating.replicas = options.replicas;
+  coordinating.ranges = range_count(options.servers);
+  ServerCoordinator coordinator(coordinating, disk, network, Clock::now());
+  run_machine(coordinator, network, stop);
 }
 
 }  // namespace hocket

@@ -22,6 +22,18 @@ std::int64_t steps_in(const RangeProgress& progress) {
   return static_cast<std::int64_t>(progress.batches + 1e-6);
 }
 
+GradientCounts counts_of(const SliceStatus& slice) {
+  GradientCounts counts{0, slice.dropped, 0, slice.staleness};
+  double sum = 0;
+  for (std::size_t i = 0; i < slice.staleness.size(); ++i) {
+    counts.applied += slice.staleness[i];
+    sum += static_cast<double>(i) * static_cast<double>(slice.staleness[i]);
+  }
+  if (counts.applied > 0) counts.mean_staleness = sum / static_cast<double>(counts.applied);
+  while (!counts.staleness.empty() && counts.staleness.back() == 0) counts.staleness.pop_back();
+  return counts;
+}
+
 class Recording {
  public:
   Recording(const TrainOptions& given, TrainObserver& observer, const std::atomic<bool>& stop,
@@ -223,6 +235,7 @@ class Recording {
       seconds.compute_seconds = slice.compute_seconds;
       seconds.wait_seconds = slice.wait_seconds;
       result.ranks.push_back(seconds);
+      result.gradients.push_back(counts_of(slice));
     }
     result.first_step_seconds = first_step_seconds_;
     result.train_loss = last_loss_;

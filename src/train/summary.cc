@@ -71,6 +71,13 @@ std::string to_json(const Summary& summary) {
   for (std::size_t rank = 0; rank < summary.ranks.size(); ++rank) {
     add_seconds(json["ranks"].emplace_back(Json{{"rank", rank}}), summary.ranks[rank]);
   }
+  for (std::size_t rank = 0; rank < summary.gradients.size() && rank < summary.ranks.size(); ++rank) {
+    const GradientCounts& counts = summary.gradients[rank];
+    json["ranks"][rank]["gradients_applied"] = counts.applied;
+    json["ranks"][rank]["gradients_dropped"] = counts.dropped;
+    json["ranks"][rank]["staleness"] = counts.mean_staleness;
+    json["ranks"][rank]["staleness_histogram"] = counts.staleness;
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

@@ -19,6 +19,15 @@ struct RankSeconds {
   double wait_seconds = 0;
 };
 
+// What became of the gradients of a worker of a parameter server. Staleness counts the updates between the
+// pull of the parameters and the push of their gradient.
+struct GradientCounts {
+  std::int64_t applied = 0;
+  std::int64_t dropped = 0;
+  double mean_staleness = 0;
+  std::vector<std::int64_t> staleness{};  // How many had staleness 0, 1, …
+};
+
 // The outcome of a run: each member is the key of the same name in summary.json. `seconds` is the run's own,
 // and also stands there per rank under "ranks". An empty optional is null: not measured, or never reached. A
 // value type.
@@ -58,6 +67,7 @@ struct Summary {
   std::string parameter_hash;
   std::string version;
   std::vector<RankSeconds> ranks;
+  std::vector<GradientCounts> gradients{};  // By worker of a parameter server.
 };
 
 // As JSON, indented, with a line's end.

@@ -5,12 +5,15 @@
 
 #include "base/error.h"
 #include "graph/mesh.h"
+#include "sync/discipline.h"
 
 namespace hocket {
 namespace {
 
 constexpr std::size_t kWorkersColumn = 0;
 constexpr std::size_t kMeshColumn = 1;
+constexpr std::size_t kSyncColumn = 2;
+constexpr std::string_view kAllReduce = "allreduce";
 
 // The axes of a mesh but for dp, which is data parallelism as without a mesh.
 std::string cut_axes(const std::string& mesh) {
@@ -37,6 +40,33 @@ std::string mesh_assumption(const std::string& value) {
   return "tensor parallel assumes a link that carries activations and their gradients within every layer, in "
          "the "
          "middle of each step";
+}
+
+std::string sync_word(const std::string& value, bool) { return value == kAllReduce ? "" : value; }
+std::string sync_knob(const std::string& value) { return value == kAllReduce ? "" : "sync"; }
+std::string sync_assumption(const std::string& value) {
+  switch (Discipline::parse(value).kind) {
+    case DisciplineKind::allreduce: return "";
+    case DisciplineKind::bsp:
+      return "ps:bsp assumes equal workers, as each step waits for the slowest, and servers whose links "
+             "carry the "
+             "gradients and parameters of all workers";
+    case DisciplineKind::ssp:
+      return "ps:ssp assumes that gradients a few steps old still point downhill, and that no worker is slow "
+             "for long";
+    case DisciplineKind::asp:
+      return "ps:asp assumes that gradients as old as the others are fast still point downhill, at this rate";
+    case DisciplineKind::kofn:
+      return "ps:kofn assumes that the samples of the slow workers can be done without";
+    case DisciplineKind::softsync:
+      return "ps:softsync assumes that staleness stays near n, as among workers of like speed";
+    case DisciplineKind::downpour:
+      return "downpour assumes that replicas that drift apart between pushes still agree on where downhill "
+             "is";
+    case DisciplineKind::sandblaster:
+      return "sandblaster assumes that a pass over all the data for each step of L-BFGS is worth its while";
+  }
+  return "";
 }
 
 std::string zero_word(const std::string& value, bool) { return value == "0" ? "" : "ZeRO " + value; }
@@ -124,7 +154,7 @@ std::string words_of(const TrainWay& way, std::span<const TrainWay> all, std::si
   for (std::size_t i = first; i < columns.size(); ++i) {
     const std::string word = columns[i].word(way.values[i], varies(i, all));
     if (word.empty()) continue;
-    text += fmt::format("{}{}", text.empty() ? "" : i == kMeshColumn ? " " : ", ", word);
+    text += fmt::format("{}{}", text.empty() ? "" : i <= kSyncColumn ? " " : ", ", word);
   }
   return text;
 }
@@ -135,6 +165,7 @@ std::span<const WayColumn> way_columns() {
   static const std::vector<WayColumn> columns{
       {"train.workers", ',', "1", workers_word, nothing, nothing},
       {"train.mesh", ';', "auto", mesh_word, mesh_knob, mesh_assumption},
+      {"train.sync", ';', std::string(kAllReduce), sync_word, sync_knob, sync_assumption},
       {"train.zero", ',', "0", zero_word, zero_knob, zero_assumption},
       {"train.batch", ',', "", batch_word, nothing, nothing},
       {"train.lr_rule", ',', "", rule_word, rule_knob, rule_assumption},
@@ -195,7 +226,8 @@ std::string group_of(const TrainWay& way, std::span<const TrainWay> all) {
   for (const std::string& axis : mesh.empty() ? std::vector<std::string>() : split(mesh, ',')) {
     axes += fmt::format("{}{}", axes.empty() ? "" : ",", axis.substr(0, axis.find('=')));
   }
-  return words_of(way, all, kMeshColumn + 1, axes.empty() ? "all-reduce" : axes);
+  const bool is_plain = axes.empty() && way.values[kSyncColumn] == kAllReduce;
+  return words_of(way, all, kMeshColumn + 1, is_plain ? "all-reduce" : axes);
 }
 
 std::string folder_name(std::string_view label) {
@@ -219,6 +251,9 @@ std::vector<std::string> knobs_of(const TrainWay& way) {
 
 std::string assumption_of(const TrainWay& way) {
   std::string text = "one process: nothing is assumed of others";
+  if (way.values[kSyncColumn] != kAllReduce) {
+    return sync_assumption(way.values[kSyncColumn]);
+  }
   if (workers_of(way) > 1) {
     text =
         "synchronous all-reduce assumes equal workers, as each step waits for the slowest, and a network "
