@@ -20,6 +20,7 @@ struct ReplicaOptions {
   MakeConsistency make_consistency;
   // The optimizer's numbers for update `version` (from 0) after `batches` batches.
   std::function<Hyper(std::int64_t version, double batches)> hyper;
+  std::function<std::unique_ptr<Store>(const Init&)> make_store;
 };
 
 // One replica of one range, as a state machine: used by one thread, never blocks, time is passed in. The head
