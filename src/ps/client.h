@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "net/clock.h"
+#include "ps/change_queue.h"
 #include "ps/message.h"
+#include "ps/timing.h"
 
 namespace hocket {
 
@@ -12,7 +14,7 @@ namespace hocket {
 // view, and sends again what is not answered, until it is. A state machine: used by one thread, never blocks.
 class Client {
  public:
-  Client(NodeId me, Outbox& out, Seconds patience = Seconds(0.25));
+  Client(NodeId me, Outbox& out, const ClusterTiming& timing = {});
 
   void on_message(const NodeId& from, const Message& message, TimePoint now);
   void on_time(TimePoint now);      // Sends again, beats.
@@ -20,6 +22,8 @@ class Client {
 
   const View& view() const;  // Epoch 0 until the coordinator has answered.
   int ranges() const;
+  std::int32_t incarnation() const;  // -1 until the coordinator has given one.
+  bool is_superseded() const;        // Another process has this one's place: nothing is sent any more.
 
   // The request is under way until is_done(); payloads without an owner must stay as they are until then.
   void change(RangeId range, Change change, TimePoint now);
@@ -31,6 +35,37 @@ class Client {
   std::optional<PullDone> take_pull(RangeId range);  // The answer, once.
 
   void leave(TimePoint now);
+
+ private:
+  struct Pull {
+    PullRequest request;
+    bool is_open = false;
+    TimePoint send_again{};
+    std::optional<PullDone> answer{};
+  };
+
+  void on_view(const View& view, TimePoint now);
+  void on_beat_done(const HeartbeatDone& done, TimePoint now);
+  void on_change_done(const ChangeDone& done, TimePoint now);
+  void on_pull_done(const PullDone& done);
+  void beat(TimePoint now);
+  void send_pull(Pull& pull, TimePoint now);
+  ChangeQueue& changes_of(RangeId range);
+  bool can_send() const { return incarnation_ >= 0 && view_.epoch > 0 && !is_superseded_; }
+
+  NodeId me_;
+  Outbox& out_;
+  ClusterTiming timing_;
+  std::optional<TimePoint> started_{};
+  std::int32_t incarnation_ = -1;
+  bool is_superseded_ = false;
+  bool is_leaving_ = false;
+  TimePoint next_beat_{};
+  View view_{};
+  std::map<RangeId, ChangeQueue> changes_;
+  std::map<RangeId, Pull> pulls_;
+  std::int64_t requests_ = 0;  // Begins with when the process started: numbers of one before it are lower.
+  std::int64_t dropped_ = 0;
 };
 
 }  // namespace hocket

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ps/client.h"
@@ -49,12 +50,64 @@ class Worker {
   void advance(TimePoint now);  // After the client was given messages or time.
   Need need() const;
   const Task& task() const;  // While need() is gradient.
-  // The gradient of the task is there: one push a range, if it is to be pushed. Slice, clock and version are
-  // filled in.
+  // The gradient of the task is there: one push a range, if it is to be pushed. Slice, clock, version and the
+  // seconds are filled in. What a push points to stays as it is until need() is gradient again.
   void finish(std::vector<Push> pushes, TimePoint now);
 
   std::int64_t clock() const;  // Batches begun.
   double waited() const;       // Seconds in need() == messages.
+
+ private:
+  enum class State : std::uint8_t { starting, waiting, computing, ended };
+  // What is known of a range. Values that came are given to the memory when those of all ranges are there:
+  // until then those of the batch before may be needed for a slice that is taken over.
+  struct Known {
+    bool is_awaited = false;
+    bool is_for_other_slice = false;
+    std::optional<PullDone> came{};
+    std::int64_t version = 0;  // Of the values in the memory,
+    double batches = 0;        // and where the range stood then.
+  };
+
+  void go_on(TimePoint now);
+  void begin_batch(TimePoint now);
+  void receive();
+  bool is_awaiting() const;
+  bool is_awaiting_other_slice() const;
+  bool are_pushes_done() const;
+  void give(Known& known);
+  void pull(RangeId range, int slice, std::int64_t clock, TimePoint now);
+  void pull_all(TimePoint now);
+  void find_place();
+  bool catches_up(TimePoint now);
+  bool warms_up(TimePoint now);
+  bool is_over() const;
+  bool is_asynchronous() const { return !options_.takes_over && !options_.follows; }
+  std::optional<int> lost_slice() const;
+  void take_over(int slice, TimePoint now);
+  void compute(int slice, std::int64_t clock, TimePoint now);
+  void finish_other_slice(TimePoint now);
+  void finish_own_slice(TimePoint now);
+  void enter(State state, TimePoint now);
+  std::int64_t lowest_version() const;
+  std::int64_t highest_version() const;
+
+  WorkerOptions options_;
+  Client& client_;
+  WorkerMemory& memory_;
+  State state_ = State::starting;
+  Task task_{};
+  std::int64_t clock_;
+  std::vector<Known> known_{};                // By range.
+  std::vector<std::int64_t> computed_for_{};  // By slice: the last batch.
+  int other_slice_ = -1;                      // That is being taken over.
+  bool has_place_ = false;                    // A process that was started again finds where the others are.
+  int since_fetch_ = 0;
+  int since_push_ = 0;
+  TimePoint since_{};
+  TimePoint pulled_{};
+  double waited_ = 0;
+  double computed_ = 0;
 };
 
 }  // namespace hocket

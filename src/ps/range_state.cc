@@ -1,0 +1,192 @@
+#include "ps/range_state.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace hocket {
+namespace {
+
+void own(Payload& payload) {
+  if (!payload.owner && !payload.bytes.empty()) payload = Payload::copy_of(payload.bytes);
+}
+
+bool has_owner(const Payload& payload) { return payload.owner || payload.bytes.empty(); }
+
+}  // namespace
+
+bool RangeState::Kept::is_owned() const { return has_owner(push.ids) && has_owner(push.values); }
+
+RangeState::RangeState(const ReplicaOptions& options)
+    : options_(&options),
+      consistency_(options.make_consistency()),
+      slices_(static_cast<std::size_t>(options.workers)),
+      is_lost_(static_cast<std::size_t>(options.workers)) {}
+
+std::vector<RangeState::Made> RangeState::make(const ChangeRequest& request) {
+  made_.clear();
+  last_[request.client] = {request.sequence, false};
+  const Made made{request.client, request.sequence};
+  if (const auto* init = std::get_if<Init>(&request.change)) make_init(*init, made);
+  if (const auto* push = std::get_if<Push>(&request.change)) make_push(*push, made);
+  if (const auto* lost = std::get_if<WorkerLost>(&request.change)) {
+    acknowledge(made);
+    lose(lost->worker);
+  }
+  if (const auto* joined = std::get_if<WorkerJoined>(&request.change)) {
+    acknowledge(made);
+    rejoin(joined->worker);
+  }
+  return std::exchange(made_, {});
+}
+
+Sequence RangeState::last_of(const NodeId& client) const {
+  const auto at = last_.find(client);
+  return at == last_.end() ? Sequence{} : at->second.sequence;
+}
+
+std::optional<RangeState::Made> RangeState::find_made(const NodeId& client, const Sequence& sequence) const {
+  const auto at = last_.find(client);
+  if (at == last_.end() || at->second.sequence.incarnation != sequence.incarnation) return std::nullopt;
+  if (sequence > at->second.sequence) return std::nullopt;
+  for (const auto& [serial, kept] : kept_) {
+    if (kept.client == client && kept.sequence == sequence && !kept.is_owned()) return std::nullopt;
+  }
+  return Made{client, sequence, sequence == at->second.sequence && at->second.was_dropped};
+}
+
+bool RangeState::may_read(const PullRequest& pull) const {
+  if (!store_) return false;
+  if (pull.client.kind == NodeKind::recorder) return progress().batches >= static_cast<double>(pull.clock);
+  return is_worker(pull.client.index) && consistency_->may_read(pull.client.index, pull.clock, version_);
+}
+
+PullDone RangeState::read(const PullRequest& pull) {
+  PullDone done{pull.range, pull.request, progress()};
+  done.destination = pull.destination;
+  done.values = store_->read(pull.ids);
+  if (pull.with_state) done.state = store_->state(pull.ids);
+  return done;
+}
+
+RangeStatus RangeState::status(RangeId range) const { return {range, progress(), slices_}; }
+
+RangeProgress RangeState::progress() const {
+  const double batches = static_cast<double>(step_) + static_cast<double>(applied_) / options_->workers;
+  return {version_, batches, samples_, loss_};
+}
+
+void RangeState::make_init(const Init& init, const Made& made) {
+  try {
+    if (init.step < 0) throw NetError("training cannot be at step {}", init.step);
+    if (!store_) {
+      store_ = options_->make_store(init);
+      spec_ = init.spec;
+      step_ = version_ = init.step;
+    }
+    acknowledge(made);
+  } catch (const NetError&) {
+    acknowledge({made.client, made.sequence, true});
+  }
+}
+
+void RangeState::make_push(const Push& push, const Made& made) {
+  if (!is_right(push)) {
+    acknowledge({made.client, made.sequence, true});
+    return;
+  }
+  SliceStatus& slice = slices_[static_cast<std::size_t>(push.slice)];
+  ++slice.clock;
+  if (made.client == worker_node(push.slice)) {
+    slice.compute_seconds = push.compute_seconds;
+    slice.wait_seconds = push.wait_seconds;
+  }
+  const std::int64_t serial = ++serials_;
+  kept_[serial] = {made.client, made.sequence, push};
+  follow(consistency_->on_push({serial, push.slice, push.clock, push.version}, version_));
+  acknowledge_kept();
+}
+
+void RangeState::lose(int worker) {
+  if (!is_worker(worker) || is_lost_[static_cast<std::size_t>(worker)]) return;
+  is_lost_[static_cast<std::size_t>(worker)] = true;
+  follow(consistency_->on_worker_lost(worker, version_));
+  acknowledge_kept();
+}
+
+void RangeState::rejoin(int worker) {
+  if (!is_worker(worker) || !is_lost_[static_cast<std::size_t>(worker)]) return;
+  is_lost_[static_cast<std::size_t>(worker)] = false;
+  consistency_->on_worker_joined(worker);
+}
+
+void RangeState::follow(const Verdict& verdict) {
+  if (!verdict.update.empty()) update(verdict);
+  for (const std::int64_t serial : verdict.dropped) drop(serial);
+}
+
+void RangeState::update(const Verdict& verdict) {
+  std::vector<WeightedPush> terms;
+  terms.reserve(verdict.update.size());
+  for (const Verdict::Term& term : verdict.update) {
+    const auto at = kept_.find(term.serial);
+    HOCKET_CHECK(at != kept_.end(), "gradient {} is in an update but not here", term.serial);
+    terms.push_back({&at->second.push, term.weight});
+  }
+  store_->apply(terms, options_->hyper(version_, progress().batches));
+  for (const WeightedPush& term : terms) count_applied(*term.push);
+  ++version_;
+  for (const Verdict::Term& term : verdict.update) release(term.serial, false);
+}
+
+void RangeState::count_applied(const Push& push) {
+  ++applied_;
+  samples_ += push.samples;
+  loss_ += push.loss;
+  auto& staleness = slices_[static_cast<std::size_t>(push.slice)].staleness;
+  const auto tau = std::min(static_cast<std::size_t>(version_ - push.version), kMaxStaleness);
+  if (staleness.size() <= tau) staleness.resize(tau + 1);
+  ++staleness[tau];
+}
+
+void RangeState::drop(std::int64_t serial) {
+  const auto at = kept_.find(serial);
+  HOCKET_CHECK(at != kept_.end(), "gradient {} is dropped but not here", serial);
+  ++slices_[static_cast<std::size_t>(at->second.push.slice)].dropped;
+  release(serial, true);
+}
+
+void RangeState::release(std::int64_t serial, bool was_dropped) {
+  const auto at = kept_.find(serial);
+  const Kept& kept = at->second;
+  if (!kept.is_acknowledged) acknowledge({kept.client, kept.sequence, was_dropped});
+  kept_.erase(at);
+}
+
+// Whoever waits for the acknowledgement of a gradient that is kept cannot compute the share of a worker that
+// was lost, for which the gradient is kept: so then it is copied.
+void RangeState::acknowledge_kept() {
+  const bool is_anyone_lost = std::find(is_lost_.begin(), is_lost_.end(), true) != is_lost_.end();
+  for (auto& [serial, kept] : kept_) {
+    if (is_anyone_lost) {
+      own(kept.push.ids);
+      own(kept.push.values);
+    }
+    if (kept.is_acknowledged || !kept.is_owned()) continue;
+    kept.is_acknowledged = true;
+    acknowledge({kept.client, kept.sequence});
+  }
+}
+
+void RangeState::acknowledge(const Made& made) {
+  made_.push_back(made);
+  Last& last = last_[made.client];
+  if (last.sequence == made.sequence) last.was_dropped = made.was_dropped;
+}
+
+bool RangeState::is_right(const Push& push) const {
+  return store_ && is_worker(push.slice) && push.clock >= 0 && push.version >= 0 &&
+         push.version <= version_ && push.samples >= 0 && store_->fits(push);
+}
+
+}  // namespace hocket
