@@ -138,9 +138,9 @@ void fields(Io& io, auto& x) {
   } else if constexpr (std::is_same_v<T, Snapshot>) {
     all(x.range, x.epoch, x.index, x.state);
   } else if constexpr (std::is_same_v<T, View::Chain>) {
-    all(x.servers, x.joining);
+    all(x.servers, x.joining, x.joined);
   } else if constexpr (std::is_same_v<T, View>) {
-    all(x.epoch, x.chains, x.slices, x.incarnations, x.is_over);
+    all(x.epoch, x.chains, x.slices, x.incarnations, x.servers, x.is_over);
   } else if constexpr (std::is_same_v<T, Heartbeat>) {
     all(x.node, x.incarnation, x.epoch, x.sent_at, x.caught_up, x.is_leaving);
   } else if constexpr (std::is_same_v<T, HeartbeatDone>) {

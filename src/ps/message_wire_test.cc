@@ -37,7 +37,8 @@ std::vector<NodeFrame> one_of_each() {
   init.values = payload_of(std::vector<double>{1, 2, 3});
   View view;
   view.epoch = 8;
-  view.chains = {{{0, 1}, 2}, {{1}, -1}};
+  view.chains = {{{0, 1}, 2, 7}, {{1}, -1}};
+  view.servers = {0, 3, 1};
   view.slices = {0, 0};
   view.incarnations = {4, -1};
   RangeStatus status{1, {3, 0.75, 96, 12.5}, {{3, 1, {2, 1}, 0.5, 0.25}}};

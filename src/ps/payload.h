@@ -20,6 +20,12 @@ struct Payload {
     return {std::span(*owned), owned};
   }
 
+  // Whether the bytes stay as they are whatever the sender does.
+  bool is_kept() const { return bytes.empty() || (owner && !is_shared); }
+  void keep() {
+    if (!is_kept()) *this = copy_of(bytes);
+  }
+
   template <typename T>
   std::span<const T> values() const {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};

@@ -11,14 +11,6 @@
 #include "base/error.h"
 
 namespace hocket {
-namespace {
-
-void own(Payload& payload) {
-  if (!payload.owner && !payload.bytes.empty()) payload = Payload::copy_of(payload.bytes);
-}
-
-}  // namespace
-
 RangeReplica::RangeReplica(RangeId range, int server, const ReplicaOptions& options, Outbox& out,
                            const ClusterTiming& timing)
     : range_(range), server_(server), options_(options), out_(out), timing_(timing), state_(options) {}
@@ -137,7 +129,7 @@ void RangeReplica::on_snapshot(const NodeId& from, const Snapshot& snapshot, Tim
     start_anew(joined_);
     try {
       state_.restore(snapshot.state.bytes);
-    } catch (const NetError&) {
+    } catch (const Error&) {
       start_anew(joined_);
       return;
     }
@@ -169,7 +161,7 @@ void RangeReplica::set_next(const View::Chain& chain, int position, TimePoint no
       next_ = before;
     } else {
       next_ = Next{node, true, chain.joined, false};
-      own_entries();
+      keep_entries();
       send_snapshot(now);
     }
   }
@@ -179,7 +171,7 @@ void RangeReplica::set_next(const View::Chain& chain, int position, TimePoint no
 void RangeReplica::append(const ChangeRequest& request, TimePoint now) {
   log_.push_back({++received_, request});
   if (!next_) return;
-  if (!next_->has_snapshot) own_entries();
+  if (!next_->has_snapshot) keep_entries();
   send_again_ = later(now, timing_.forward_patience);
   out_.send(next_->node, Forward{range_, epoch_, received_, request});
 }
@@ -250,15 +242,15 @@ void RangeReplica::forget_entries() {
 }
 
 // What is made and acknowledged without the server that joins must outlive the acknowledgement for it.
-void RangeReplica::own_entries() {
+void RangeReplica::keep_entries() {
   for (Entry& entry : log_) {
     if (auto* push = std::get_if<Push>(&entry.request.change)) {
-      own(push->ids);
-      own(push->values);
+      push->ids.keep();
+      push->values.keep();
     }
     if (auto* init = std::get_if<Init>(&entry.request.change)) {
-      own(init->values);
-      own(init->state);
+      init->values.keep();
+      init->state.keep();
     }
   }
 }

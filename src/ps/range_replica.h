@@ -69,7 +69,7 @@ class RangeReplica {
   void answer_pulls();
   void answer(const PullRequest& pull);
   void forget_entries();
-  void own_entries();
+  void keep_entries();
   Sequence last_of(const NodeId& client) const;
   bool has_pending(const NodeId& client) const;
   bool may_serve(TimePoint now) const { return is_head_ && now < lease_; }

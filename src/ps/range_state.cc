@@ -1,21 +1,12 @@
 #include "ps/range_state.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 
 namespace hocket {
-namespace {
-
-void own(Payload& payload) {
-  if (!payload.owner && !payload.bytes.empty()) payload = Payload::copy_of(payload.bytes);
-}
-
-bool has_owner(const Payload& payload) { return payload.owner || payload.bytes.empty(); }
-
-}  // namespace
-
-bool RangeState::Kept::is_owned() const { return has_owner(push.ids) && has_owner(push.values); }
+bool RangeState::Kept::is_copied() const { return push.ids.is_kept() && push.values.is_kept(); }
 
 RangeState::RangeState(const ReplicaOptions& options)
     : options_(&options),
@@ -50,7 +41,7 @@ std::optional<RangeState::Made> RangeState::find_made(const NodeId& client, cons
   if (at == last_.end() || at->second.sequence.incarnation != sequence.incarnation) return std::nullopt;
   if (sequence > at->second.sequence) return std::nullopt;
   for (const auto& [serial, kept] : kept_) {
-    if (kept.client == client && kept.sequence == sequence && !kept.is_owned()) return std::nullopt;
+    if (kept.client == client && kept.sequence == sequence && !kept.is_copied()) return std::nullopt;
   }
   return Made{client, sequence, sequence == at->second.sequence && at->second.was_dropped};
 }
@@ -80,14 +71,27 @@ void RangeState::make_init(const Init& init, const Made& made) {
   try {
     if (init.step < 0) throw NetError("training cannot be at step {}", init.step);
     if (!store_) {
-      store_ = options_->make_store(init);
-      spec_ = init.spec;
+      set_store(init);
       step_ = version_ = init.step;
     }
     acknowledge(made);
-  } catch (const NetError&) {
+  } catch (const Error&) {
+    store_.reset();
     acknowledge({made.client, made.sequence, true});
   }
+}
+
+void RangeState::set_store(const Init& init) {
+  const RateSpec& rate = init.spec.rate;
+  rate_.emplace(rate.schedule, rate.base, rate.warmup, rate.total_steps, rate.steps_per_epoch);
+  store_ = options_->make_store(init);
+  spec_ = init.spec;
+}
+
+Hyper RangeState::hyper() const {
+  const double batches = progress().batches;
+  if (options_->hyper) return options_->hyper(version_, batches);
+  return hyper_at(spec_.optimizer, rate_->at(static_cast<std::int64_t>(std::floor(batches))), version_);
 }
 
 void RangeState::make_push(const Push& push, const Made& made) {
@@ -133,7 +137,7 @@ void RangeState::update(const Verdict& verdict) {
     HOCKET_CHECK(at != kept_.end(), "gradient {} is in an update but not here", term.serial);
     terms.push_back({&at->second.push, term.weight});
   }
-  store_->apply(terms, options_->hyper(version_, progress().batches));
+  store_->apply(terms, hyper());
   for (const WeightedPush& term : terms) count_applied(*term.push);
   ++version_;
   for (const Verdict::Term& term : verdict.update) release(term.serial, false);
@@ -169,10 +173,10 @@ void RangeState::acknowledge_kept() {
   const bool is_anyone_lost = std::find(is_lost_.begin(), is_lost_.end(), true) != is_lost_.end();
   for (auto& [serial, kept] : kept_) {
     if (is_anyone_lost) {
-      own(kept.push.ids);
-      own(kept.push.values);
+      kept.push.ids.keep();
+      kept.push.values.keep();
     }
-    if (kept.is_acknowledged || !kept.is_owned()) continue;
+    if (kept.is_acknowledged || !kept.is_copied()) continue;
     kept.is_acknowledged = true;
     acknowledge({kept.client, kept.sequence});
   }

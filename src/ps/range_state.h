@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "nn/schedule.h"
 #include "ps/consistency.h"
 #include "ps/message.h"
 #include "ps/store.h"
@@ -15,9 +16,10 @@ namespace hocket {
 struct ReplicaOptions {
   int workers = 1;
   MakeConsistency make_consistency;
-  // The optimizer's numbers for update `version` (from 0) after `batches` batches.
-  std::function<Hyper(std::int64_t version, double batches)> hyper;
-  std::function<std::unique_ptr<Store>(const Init&)> make_store;
+  // The optimizer's numbers for update `version` (from 0) after `batches` batches; empty: as the range's rate
+  // says for the batch that these are the beginning of.
+  std::function<Hyper(std::int64_t version, double batches)> hyper{};
+  std::function<std::unique_ptr<Store>(const Init&)> make_store = hocket::make_store;
 };
 
 // All that the replicas of a range agree on: a function of the changes alone, in their order. Changes come
@@ -45,7 +47,7 @@ class RangeState {
   const Store* store() const { return store_.get(); }
 
   std::vector<std::byte> save() const;
-  void restore(std::span<const std::byte> bytes);  // Throws NetError; the state is then of no use.
+  void restore(std::span<const std::byte> bytes);  // Throws Error; the state is then of no use.
 
  private:
   struct Last {
@@ -58,11 +60,13 @@ class RangeState {
     Push push;
     bool is_acknowledged = false;
 
-    bool is_owned() const;
+    bool is_copied() const;
   };
 
   void make_init(const Init& init, const Made& made);
   void make_push(const Push& push, const Made& made);
+  void set_store(const Init& init);
+  Hyper hyper() const;
   void lose(int worker);
   void rejoin(int worker);
   void follow(const Verdict& verdict);
@@ -79,6 +83,7 @@ class RangeState {
   std::unique_ptr<Consistency> consistency_;
   std::unique_ptr<Store> store_{};
   RangeSpec spec_{};
+  std::optional<LearningRate> rate_{};
   std::int64_t step_ = 0;
   std::int64_t version_ = 0;
   std::int64_t applied_ = 0;  // Gradients.

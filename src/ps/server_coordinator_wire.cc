@@ -8,43 +8,13 @@ namespace {
 
 constexpr std::uint32_t kFormat = 0x31435048;  // "HPC1"
 
-void put_view(WireWriter& out, const View& view) {
-  out.put(view.epoch);
-  out.put(static_cast<std::uint8_t>(view.is_over));
-  put_list(out, view.slices);
-  put_list(out, view.incarnations);
-  put_list(out, view.servers);
-  out.put(static_cast<std::uint32_t>(view.chains.size()));
-  for (const View::Chain& chain : view.chains) {
-    put_list(out, chain.servers);
-    out.put(chain.joining);
-    out.put(chain.joined);
-  }
-}
-
-View get_view(WireReader& in) {
-  View view;
-  view.epoch = in.get<std::int64_t>();
-  view.is_over = in.get<std::uint8_t>() != 0;
-  view.slices = get_list<std::int32_t>(in);
-  view.incarnations = get_list<std::int32_t>(in);
-  view.servers = get_list<std::int32_t>(in);
-  for (auto count = in.get<std::uint32_t>(); count > 0 && in.is_good(); --count) {
-    View::Chain& chain = view.chains.emplace_back();
-    chain.servers = get_list<std::int32_t>(in);
-    chain.joining = in.get<std::int32_t>();
-    chain.joined = in.get<std::int64_t>();
-  }
-  return view;
-}
-
 }  // namespace
 
 void ServerCoordinator::save() {
   WireWriter out;
   out.put(kFormat);
   out.put(incarnation_);
-  put_view(out, view_);
+  put_message(out, view_);
   out.put(static_cast<std::uint32_t>(seats_.size()));
   for (const auto& [node, seat] : seats_) {
     put_node(out, node);
@@ -54,11 +24,11 @@ void ServerCoordinator::save() {
   disk_.save(out.bytes());
 }
 
-void ServerCoordinator::load(std::span<const std::byte> bytes, TimePoint now) {
+void ServerCoordinator::load(std::span<const std::byte> bytes, TimePoint now) try {
   WireReader in(bytes);
   const auto format = in.get<std::uint32_t>();
   incarnation_ = in.get<std::int32_t>() + 1;
-  view_ = get_view(in);
+  view_ = get_message<View>(in);
   quiet_until_ = later(now, options_.timing.silence());
   for (auto count = in.get<std::uint32_t>(); count > 0 && in.is_good(); --count) {
     Seat& seat = seats_[get_node(in)];
@@ -75,6 +45,8 @@ void ServerCoordinator::load(std::span<const std::byte> bytes, TimePoint now) {
   is_over_ = view_.is_over;
   for (std::size_t worker = 0; worker < view_.incarnations.size(); ++worker)
     tell_of_worker(static_cast<int>(worker), view_.incarnations[worker] >= 0);
+} catch (const NetError& error) {
+  throw DataError("the coordinator's state ({} bytes) cannot be read: {}", bytes.size(), error.what());
 }
 
 }  // namespace hocket

@@ -3,8 +3,9 @@
 #include <bit>
 #include <vector>
 
+#include "base/error.h"
 #include "net/wire.h"
-#include "ps/message.h"
+#include "ps/message_wire.h"
 
 // How replicas and the coordinator write down what they know. Readers trust nothing: see WireReader.
 namespace hocket {
@@ -20,17 +21,16 @@ inline std::span<const std::byte> get_block(WireReader& in) {
   return in.get_bytes(static_cast<std::size_t>(in.get<std::uint64_t>()));
 }
 
+inline void put_message(WireWriter& out, const Message& message) { put_block(out, encode(message)); }
 template <typename T>
-void put_list(WireWriter& out, const std::vector<T>& values) {
-  out.put(static_cast<std::uint32_t>(values.size()));
-  for (const T value : values) out.put(value);
-}
-template <typename T>
-std::vector<T> get_list(WireReader& in) {
-  const auto count = in.get<std::uint32_t>();
-  std::vector<T> values;
-  for (std::uint32_t i = 0; i < count && in.is_good(); ++i) values.push_back(in.get<T>());
-  return values;
+T get_message(WireReader& in) {
+  const auto block = get_block(in);
+  const NodeFrame frame =
+      decode_frame(std::make_shared<const std::vector<std::byte>>(block.begin(), block.end()));
+  const auto* message = std::get_if<Message>(&frame);
+  if (message == nullptr || !std::holds_alternative<T>(*message))
+    throw NetError("another message was expected");
+  return std::get<T>(*message);
 }
 
 inline void put_node(WireWriter& out, const NodeId& node) {

@@ -23,7 +23,7 @@ void Worker::advance(TimePoint now) {
   if (state_ == State::starting && client_.view().epoch > 0 && client_.incarnation() >= 0) {
     enter(State::waiting, now);
     has_place_ = client_.incarnation() == 0;
-    known_.resize(static_cast<std::size_t>(client_.ranges()));
+    find_ranges();
     pull_all(now);
   }
   if (state_ == State::waiting) go_on(now);
@@ -40,20 +40,26 @@ const Worker::Task& Worker::task() const { return task_; }
 std::int64_t Worker::clock() const { return clock_; }
 double Worker::waited() const { return waited_; }
 
+void Worker::find_ranges() {
+  std::vector<RangeId> ranges = options_.ranges;
+  for (RangeId range = 0; options_.ranges.empty() && range < client_.ranges(); ++range)
+    ranges.push_back(range);
+  known_.resize(ranges.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) known_[i].range = ranges[i];
+}
+
 void Worker::finish(std::vector<Push> pushes, TimePoint now) {
   HOCKET_CHECK(state_ == State::computing, "a gradient that nobody asked for");
   enter(State::waiting, now);
   computed_for_[static_cast<std::size_t>(task_.slice)] = task_.clock;
   if (task_.is_pushed) {
     HOCKET_CHECK(pushes.size() == known_.size(), "{} pushes for {} ranges", pushes.size(), known_.size());
-    for (std::size_t range = 0; range < pushes.size(); ++range) {
-      Push& push = pushes[range];
+    for (std::size_t i = 0; i < pushes.size(); ++i) {
+      Push& push = pushes[i];
       push.slice = task_.slice;
       push.clock = task_.clock;
-      push.version = known_[range].version;
-      push.compute_seconds = computed_;
-      push.wait_seconds = waited_;
-      client_.change(static_cast<RangeId>(range), std::move(push), now);
+      push.version = known_[i].version;
+      client_.change(known_[i].range, std::move(push), now);
     }
   }
   if (other_slice_ >= 0) {
@@ -66,9 +72,8 @@ void Worker::finish(std::vector<Push> pushes, TimePoint now) {
 
 void Worker::finish_other_slice(TimePoint now) {
   other_slice_ = -1;
-  for (std::size_t range = 0; range < known_.size(); ++range) {
-    if (!std::exchange(known_[range].is_for_other_slice, false)) continue;
-    pull(static_cast<RangeId>(range), options_.worker, clock_, now);
+  for (Known& known : known_) {
+    if (std::exchange(known.is_for_other_slice, false)) pull(known, options_.worker, clock_, now);
   }
 }
 
@@ -104,10 +109,9 @@ void Worker::begin_batch(TimePoint now) {
 }
 
 void Worker::receive() {
-  for (std::size_t range = 0; range < known_.size(); ++range) {
-    Known& known = known_[range];
+  for (Known& known : known_) {
     if (!known.is_awaited) continue;
-    known.came = client_.take_pull(static_cast<RangeId>(range));
+    known.came = client_.take_pull(known.range);
     known.is_awaited = !known.came;
   }
 }
@@ -122,10 +126,8 @@ bool Worker::is_awaiting_other_slice() const {
 }
 
 bool Worker::are_pushes_done() const {
-  for (RangeId range = 0; range < static_cast<RangeId>(known_.size()); ++range) {
-    if (!client_.is_done(range)) return false;
-  }
-  return true;
+  return std::all_of(known_.begin(), known_.end(),
+                     [&](const Known& known) { return client_.is_done(known.range); });
 }
 
 void Worker::give(Known& known) {
@@ -136,18 +138,17 @@ void Worker::give(Known& known) {
   known.came.reset();
 }
 
-void Worker::pull(RangeId range, int slice, std::int64_t clock, TimePoint now) {
-  Known& known = known_[static_cast<std::size_t>(range)];
+void Worker::pull(Known& known, int slice, std::int64_t clock, TimePoint now) {
   known.is_awaited = true;
   known.came.reset();
-  client_.pull(range, clock, memory_.ids(range, slice, clock), memory_.destination(range), false, now);
+  client_.pull(known.range, clock, memory_.ids(known.range, slice, clock), memory_.destination(known.range),
+               false, now);
 }
 
 void Worker::pull_all(TimePoint now) {
   since_fetch_ = 0;
   pulled_ = now;
-  for (RangeId range = 0; range < static_cast<RangeId>(known_.size()); ++range)
-    pull(range, options_.worker, clock_, now);
+  for (Known& known : known_) pull(known, options_.worker, clock_, now);
 }
 
 void Worker::find_place() {
@@ -162,8 +163,8 @@ void Worker::find_place() {
 bool Worker::catches_up(TimePoint now) {
   if (is_asynchronous()) return false;
   clock_ = std::max(clock_, options_.follows ? highest_version() : lowest_version());
-  for (std::size_t range = 0; range < known_.size(); ++range) {
-    if (known_[range].version < clock_) pull(static_cast<RangeId>(range), options_.worker, clock_, now);
+  for (Known& known : known_) {
+    if (known.version < clock_) pull(known, options_.worker, clock_, now);
   }
   return is_awaiting();
 }
@@ -195,11 +196,10 @@ std::optional<int> Worker::lost_slice() const {
 
 void Worker::take_over(int slice, TimePoint now) {
   other_slice_ = slice;
-  for (std::size_t range = 0; range < known_.size(); ++range) {
-    const auto id = static_cast<RangeId>(range);
-    if (memory_.ids(id, slice, clock_ - 1).bytes.empty()) continue;
-    known_[range].is_for_other_slice = true;
-    pull(id, slice, clock_ - 1, now);
+  for (Known& known : known_) {
+    if (memory_.ids(known.range, slice, clock_ - 1).bytes.empty()) continue;
+    known.is_for_other_slice = true;
+    pull(known, slice, clock_ - 1, now);
   }
   if (!is_awaiting_other_slice()) compute(slice, clock_ - 1, now);
 }
@@ -214,7 +214,6 @@ void Worker::compute(int slice, std::int64_t clock, TimePoint now) {
 void Worker::enter(State state, TimePoint now) {
   const double seconds = Seconds(now - since_).count();
   if (state_ == State::waiting) waited_ += seconds;
-  if (state_ == State::computing) computed_ += seconds;
   state_ = state;
   since_ = now;
 }

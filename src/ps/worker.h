@@ -12,7 +12,7 @@ namespace hocket {
 struct WorkerOptions {
   int worker = 0;
   int workers = 1;
-  std::vector<RangeId> ranges{};  // That the model uses.
+  std::vector<RangeId> ranges{};  // That the model uses; empty: all.
   std::int64_t first = 0;         // The batch to begin with,
   std::int64_t batches = 0;       // and how many the run has; also ends when the servers have seen as many.
   int fetch_every = 1;            // Batches from one pull to the next,
@@ -50,8 +50,8 @@ class Worker {
   void advance(TimePoint now);  // After the client was given messages or time.
   Need need() const;
   const Task& task() const;  // While need() is gradient.
-  // The gradient of the task is there: one push a range, if it is to be pushed. Slice, clock, version and the
-  // seconds are filled in. What a push points to stays as it is until need() is gradient again.
+  // The gradient of the task is there: one push a range, if it is to be pushed. Slice, clock and version are
+  // filled in. What a push points to stays as it is until need() is gradient again.
   void finish(std::vector<Push> pushes, TimePoint now);
 
   std::int64_t clock() const;  // Batches begun.
@@ -62,6 +62,7 @@ class Worker {
   // What is known of a range. Values that came are given to the memory when those of all ranges are there:
   // until then those of the batch before may be needed for a slice that is taken over.
   struct Known {
+    RangeId range = 0;
     bool is_awaited = false;
     bool is_for_other_slice = false;
     std::optional<PullDone> came{};
@@ -76,7 +77,8 @@ class Worker {
   bool is_awaiting_other_slice() const;
   bool are_pushes_done() const;
   void give(Known& known);
-  void pull(RangeId range, int slice, std::int64_t clock, TimePoint now);
+  void pull(Known& known, int slice, std::int64_t clock, TimePoint now);
+  void find_ranges();
   void pull_all(TimePoint now);
   void find_place();
   bool catches_up(TimePoint now);
@@ -107,7 +109,6 @@ class Worker {
   TimePoint since_{};
   TimePoint pulled_{};
   double waited_ = 0;
-  double computed_ = 0;
 };
 
 }  // namespace hocket
