@@ -63,7 +63,9 @@ PullDone RangeState::read(const PullRequest& pull) {
 RangeStatus RangeState::status(RangeId range) const { return {range, progress(), slices_}; }
 
 RangeProgress RangeState::progress() const {
-  const double batches = static_cast<double>(step_) + static_cast<double>(applied_) / options_->workers;
+  const double batches = consistency_->update_is_batch()
+                             ? static_cast<double>(version_)
+                             : static_cast<double>(step_) + static_cast<double>(applied_) / options_->workers;
   return {version_, batches, samples_, loss_};
 }
 

@@ -38,7 +38,11 @@ class ServerWorker final : public WorkerMemory {
             discipline_.push_every > 1),
         gradient_(options_, *data_.train, session_, options_.workers, discipline_.push_every > 1),
         ranges_(model_ranges(session_.program().layouts(), options_.optimizer, options_.servers)),
-        changes_(allocate(session_.memory().buffers.size())) {}
+        changes_(allocate(session_.memory().buffers.size())) {
+    // A slice that is taken over needs the values of the batch before while those of the next arrive range by
+    // range.
+    if (worker_options().takes_over) landing_ = allocate(session_.memory().parameters.size());
+  }
 
   void run() {
     WorkerExchange exchange(worker_options(), network_, *this);
@@ -54,20 +58,19 @@ class ServerWorker final : public WorkerMemory {
   Payload ids(RangeId, int, std::int64_t) override { return {}; }
 
   std::uint64_t destination(RangeId range) override {
-    return options_.replicas > 1 ? 0 : network_.destination_of(bytes_of(at(range)).data());
+    return options_.replicas > 1 ? 0 : network_.destination_of(landing_of(at(range)).data());
   }
 
   // In the thread of the exchange, while nothing is computed.
   void take(const PullDone& pulled) override {
     const ModelRange& range = at(pulled.range);
     const std::span<std::byte> own = bytes_of(range);
-    if (pulled.destination == 0) {
-      if (pulled.values.bytes.size() != own.size()) {
-        throw NetError("range {} came with {} bytes instead of {}", pulled.range, pulled.values.bytes.size(),
-                       own.size());
-      }
-      std::memcpy(own.data(), pulled.values.bytes.data(), own.size());
+    const std::span<const std::byte> values =
+        pulled.destination == 0 ? pulled.values.bytes : landing_of(range);
+    if (values.size() != own.size()) {
+      throw NetError("range {} came with {} bytes instead of {}", pulled.range, values.size(), own.size());
     }
+    if (values.data() != own.data()) std::memcpy(own.data(), values.data(), own.size());
     if (range.role == Role::buffer) statistics_.assign(own.begin(), own.end());
   }
 
@@ -76,8 +79,8 @@ class ServerWorker final : public WorkerMemory {
     std::size_t bytes = 0;
     const std::unique_ptr<Graph> model = build_batch_model(own_, data_.train->info(), Mesh());
     for (const Role role : {Role::parameter, Role::buffer}) bytes += ArenaLayout(*model, role).bytes();
-    bytes *= 2;  // With gradients, and changes of statistics.
-    return {place_.me, place_.key, place_.coordinator, place_.plaintext, bytes + 4 * kAlignment};
+    bytes *= 3;  // With gradients, what lands, and changes of statistics.
+    return {place_.me, place_.key, place_.coordinator, place_.plaintext, bytes + 5 * kAlignment};
   }
 
   // Of the memory that servers of this host see.
@@ -104,6 +107,12 @@ class ServerWorker final : public WorkerMemory {
     const Arena& arena =
         range.role == Role::buffer ? session_.memory().buffers : session_.memory().parameters;
     return arena.bytes().subspan(range.offset, range.bytes);
+  }
+
+  // Where the servers put the values of a range.
+  std::span<std::byte> landing_of(const ModelRange& range) {
+    if (landing_.empty() || range.role == Role::buffer) return bytes_of(range);
+    return landing_.subspan(range.offset, range.bytes);
   }
 
   // Running statistics go on from what was pulled, whatever was computed since.
@@ -155,6 +164,7 @@ class ServerWorker final : public WorkerMemory {
   Session session_;
   SliceGradient gradient_;
   std::vector<ModelRange> ranges_;
+  std::span<std::byte> landing_;       // Empty: the parameters themselves.
   std::span<std::byte> changes_;       // Of the statistics by this slice, for the servers.
   std::vector<std::byte> statistics_;  // As they were pulled.
   double computed_ = 0;
