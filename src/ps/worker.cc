@@ -22,7 +22,6 @@ Worker::Worker(const WorkerOptions& options, Client& client, WorkerMemory& memor
 void Worker::advance(TimePoint now) {
   if (state_ == State::starting && client_.view().epoch > 0 && client_.incarnation() >= 0) {
     enter(State::waiting, now);
-    has_place_ = client_.incarnation() == 0;
     find_ranges();
     pull_all(now);
   }

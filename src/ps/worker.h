@@ -103,7 +103,7 @@ class Worker {
   std::vector<Known> known_{};                // By range.
   std::vector<std::int64_t> computed_for_{};  // By slice: the last batch.
   int other_slice_ = -1;                      // That is being taken over.
-  bool has_place_ = false;                    // A process that was started again finds where the others are.
+  bool has_place_ = false;                    // Knows where the others are: the run may have begun before it.
   int since_fetch_ = 0;
   int since_push_ = 0;
   TimePoint since_{};

@@ -24,7 +24,7 @@ constexpr Seconds kLook{0.1};  // For `stop`.
 class CoordinatorFile final : public CoordinatorDisk {
  public:
   explicit CoordinatorFile(const std::string& folder)
-      : path_(folder.empty() ? "" : fs::path(folder) / "coordinator") {}
+      : path_(folder.empty() ? fs::path() : coordinator_file(folder)) {}
 
   void save(std::span<const std::byte> bytes) override {
     if (path_.empty()) return;
@@ -60,6 +60,8 @@ void run_machine(Machine& machine, NodeNetwork& network, const std::atomic<bool>
 }
 
 }  // namespace
+
+fs::path coordinator_file(const std::string& run_folder) { return fs::path(run_folder) / "coordinator"; }
 
 void run_server(const TrainOptions& options, const NodePlace& place, const std::atomic<bool>& stop) {
   NodeNetwork network(network_at(place), log_to_stderr());

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
+#include <string>
 
 #include "train/node_place.h"
 #include "train/options.h"
@@ -11,5 +13,8 @@ namespace hocket {
 // `stop` becomes true. Throws NetError when it cannot listen.
 void run_server(const TrainOptions& options, const NodePlace& place, const std::atomic<bool>& stop);
 void run_coordinator(const TrainOptions& options, const NodePlace& place, const std::atomic<bool>& stop);
+
+// Where the coordinator of a run keeps what it has decided, for when it dies.
+std::filesystem::path coordinator_file(const std::string& run_folder);
 
 }  // namespace hocket

@@ -17,6 +17,7 @@
 #include "cli/terminal.h"
 #include "net/job_key.h"
 #include "net/socket.h"
+#include "train/server_node.h"
 
 namespace hocket {
 namespace {
@@ -186,6 +187,9 @@ int launch_nodes(const TrainOptions& options, const Arguments& arguments, const 
   command.coordinator =
       local_endpoint(listen_at({"127.0.0.1", 0}).get());  // Free for the coordinator to take.
   command.plaintext = options.plaintext;
+  std::error_code ignored;
+  const std::string out = folder.empty() ? options.out : folder;
+  std::filesystem::remove(coordinator_file(out), ignored);  // Of a run before this one.
   return NodeLauncher(options, command, key, signals).run();
 }
 
