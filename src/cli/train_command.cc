@@ -170,9 +170,9 @@ int train_with_servers(const Request& request, const Environment& environment, c
     throw ConfigError("--sync {} starts its servers and workers itself; this is {}", options.sync,
                       describe(environment));
   }
-  const std::string folder = request.out.empty() ? make_folder(request).path().string() : "";
-  const int code = launch_nodes(options, arguments, folder);
-  if (!folder.empty()) remove_if_empty(folder);
+  const RunFolder folder = make_folder(request);  // Before its nodes look for it.
+  const int code = launch_nodes(options, arguments, folder.path().string());
+  remove_if_empty(folder.path());
   return code;
 }
 

@@ -26,13 +26,13 @@ std::vector<std::string> slots_of(const ArenaLayout& state) {
 
 }  // namespace
 
-ServerLink::ServerLink(const NodePlace& place, Session& session, const OptimizerSpec& optimizer,
-                       const RateSpec& rate, int servers)
+ServerLink::ServerLink(const NodePlace& place, Session& session, const ServerLinkOptions& options)
     : session_(session),
-      ranges_(model_ranges(session.program().layouts(), optimizer, servers)),
+      ranges_(model_ranges(session.program().layouts(), options.optimizer, options.servers)),
       network_({place.me, place.key, place.coordinator, place.plaintext, 0}, log_to_stderr()),
-      client_(place.me, network_) {
-  for (ModelRange& range : ranges_) range.spec.rate = rate;
+      client_(place.me, network_),
+      options_(options) {
+  for (ModelRange& range : ranges_) range.spec.rate = options.rate;
 }
 
 void ServerLink::pump(TimePoint until) {
@@ -125,10 +125,24 @@ std::optional<RangeProgress> ServerLink::take() {
     if (std::optional<PullDone> pulled = client_.take_pull(id)) pulled_[id] = std::move(*pulled);
     all = all && pulled_.contains(id);
   });
-  if (!all) return std::nullopt;
+  if (!all || !are_in_step()) return std::nullopt;
   is_asking_ = false;
   for_each_range([&](RangeId id, const ModelRange& range) { take_range(range, pulled_.at(id)); });
   return pulled_.begin()->second.progress;
+}
+
+// Servers that were asked too late have answered with what they had. Asked for a batch that none of them has
+// done, they answer in step.
+bool ServerLink::are_in_step() {
+  std::int64_t lowest = pulled_.begin()->second.progress.version, highest = lowest;
+  for (const auto& [id, pulled] : pulled_) {
+    lowest = std::min(lowest, pulled.progress.version);
+    highest = std::max(highest, pulled.progress.version);
+  }
+  if (lowest == highest || !options_.is_in_step) return true;
+  ask(std::min(highest + margin_, options_.rate.total_steps));
+  margin_ *= 4;
+  return false;
 }
 
 RangeProgress ServerLink::wait_and_take() {

@@ -12,14 +12,20 @@
 
 namespace hocket {
 
+struct ServerLinkOptions {
+  OptimizerSpec optimizer{};
+  RateSpec rate{};
+  int servers = 1;
+  bool is_in_step = false;  // The servers make the same updates: their values must be of the same one.
+};
+
 // The recorder's link to the servers: moves a session's parameters, running statistics and optimizer state to
 // and from them. Used by one thread, which calls pump() often. Throws NetError when nodes do not come or
 // answer in time.
 class ServerLink {
  public:
   // The session must outlive it.
-  ServerLink(const NodePlace& place, Session& session, const OptimizerSpec& optimizer, const RateSpec& rate,
-             int servers);
+  ServerLink(const NodePlace& place, Session& session, const ServerLinkOptions& options);
 
   void pump(TimePoint until);  // Moves messages until then, or until something has come.
 
@@ -48,13 +54,16 @@ class ServerLink {
   template <typename Copy>
   void for_each_state(const ModelRange& range, const Copy& copy);
   std::vector<std::byte> state_of(const ModelRange& range);
+  bool are_in_step();
   void take_range(const ModelRange& range, const PullDone& pulled);
 
   Session& session_;
   std::vector<ModelRange> ranges_;
   NodeNetwork network_;
   Client client_;
+  ServerLinkOptions options_;
   bool is_asking_ = false;
+  std::int64_t margin_ = 4;  // How far ahead to ask for values that were not of the same batch.
   std::map<RangeId, PullDone> pulled_;
   std::optional<RangeStatus> status_;
 };

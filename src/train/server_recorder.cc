@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "nn/schedule.h"
+#include "sync/discipline.h"
 #include "tensor/kernels/threads.h"
 #include "train/checkpoint_settings.h"
 #include "train/checkpoint_store.h"
@@ -46,10 +47,7 @@ class Recording {
         session_(options_, data_.train->info(), team_),
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
               steps_per_epoch()),
-        link_(place, session_, options_.optimizer,
-              {options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
-               steps_per_epoch()},
-              options_.servers) {
+        link_(place, session_, link_options()) {
     if (!options_.out.empty()) {
       const CheckpointOptions keep{options_.keep_checkpoints,
                                    [&](const std::string& line) { observer_.on_warning(line); }};
@@ -79,6 +77,15 @@ class Recording {
   double trained_until(TimePoint when) const { return trained_before_ + Seconds(when - start_).count(); }
   std::int64_t eval_every() const {
     return options_.eval_every > 0 ? options_.eval_every : steps_per_epoch();
+  }
+
+  ServerLinkOptions link_options() const {
+    const DisciplineKind kind = Discipline::parse(options_.sync).kind;
+    ServerLinkOptions link{options_.optimizer, {}, options_.servers, false};
+    link.rate = {options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
+                 steps_per_epoch()};
+    link.is_in_step = kind == DisciplineKind::bsp || kind == DisciplineKind::kofn;
+    return link;
   }
 
   void resume() {

@@ -179,7 +179,9 @@ int launch_nodes(const TrainOptions& options, const Arguments& arguments, const 
   RankCommand command;
   command.words = {std::filesystem::read_symlink("/proc/self/exe").string(), "train"};
   command.words.insert(command.words.end(), arguments.typed().begin(), arguments.typed().end());
-  if (!folder.empty()) command.words.insert(command.words.end(), {"--out", folder});
+  if (!arguments.has("out") && !arguments.has("resume")) {
+    command.words.insert(command.words.end(), {"--out", folder});
+  }
   command.environment = this_environment();
   command.environment.push_back(std::string(kNodesVariable) + "=1");
   command.folder = std::filesystem::current_path().string();
@@ -188,8 +190,7 @@ int launch_nodes(const TrainOptions& options, const Arguments& arguments, const 
       local_endpoint(listen_at({"127.0.0.1", 0}).get());  // Free for the coordinator to take.
   command.plaintext = options.plaintext;
   std::error_code ignored;
-  const std::string out = folder.empty() ? options.out : folder;
-  std::filesystem::remove(coordinator_file(out), ignored);  // Of a run before this one.
+  std::filesystem::remove(coordinator_file(folder), ignored);  // Of a run before this one.
   return NodeLauncher(options, command, key, signals).run();
 }
 
