@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace hocket {
 
@@ -56,6 +57,23 @@ void Lane::recv(std::uint64_t serial, const Label& label, Incoming incoming, Tim
 const Label* Lane::label_of_first(Pending::Direction direction) const {
   if (direction == Pending::Direction::send) return sends_.empty() ? nullptr : &sends_.front().header.label;
   return recvs_.empty() ? nullptr : &recvs_.front().label;
+}
+
+bool Lane::wants_to_write() const {
+  return !sends_.empty() && sends_.front().done < kHeader + pad(sends_.front().bytes.size());
+}
+
+bool Lane::wants_to_read() const {
+  return !recvs_.empty() && recvs_.front().done < kHeader + pad(recvs_.front().incoming.bytes);
+}
+
+std::optional<TimePoint> Lane::due() const {
+  const bool holds_send = !sends_.empty() && !wants_to_write();
+  const bool holds_recv = !recvs_.empty() && !wants_to_read();
+  if (!holds_send && !holds_recv) return std::nullopt;
+  constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  return TimePoint(std::chrono::nanoseconds(std::min(holds_send ? sends_.front().sent_at : kNever,
+                                                     holds_recv ? recvs_.front().deliver_at : kNever)));
 }
 
 bool Lane::advance_send() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,7 +68,10 @@ class Lane {
   bool has_sent(std::uint64_t serial) const { return sends_.empty() || sends_.front().serial > serial; }
   bool has_received(std::uint64_t serial) const { return recvs_.empty() || recvs_.front().serial > serial; }
   bool is_idle() const { return sends_.empty() && recvs_.empty(); }
-  bool wants_to_write() const { return !sends_.empty(); }
+  bool wants_to_write() const;  // Or all that is to be sent has been.
+  bool wants_to_read() const;
+  // Emulated links: when the first of what has moved already counts as moved; nothing if there is none.
+  std::optional<TimePoint> due() const;
   const Label* label_of_first(Pending::Direction direction) const;
   int fd() const { return stream_->fd(); }
 

@@ -19,8 +19,9 @@ namespace {
 // How long one who sees a connection end waits for news of who really failed.
 constexpr Seconds kGrace{0.4};
 
-// Ranks on emulated links mostly wait: they must leave the cores to each other.
-constexpr Seconds kEmulatedRest{50e-6};
+// Ranks on emulated links mostly wait: they must leave the cores to each other. No longer than this at once:
+constexpr Seconds kEmulatedRest{1e-3};
+constexpr Seconds kRestWithoutSocket{50e-6};  // Nothing wakes who waits for such a stream.
 
 }  // namespace
 
@@ -160,8 +161,23 @@ void StreamTransport::wait(const Pending& pending) {
 
 void StreamTransport::rest(Pause& pause) {
   const Seconds duration = pause.once();
-  if (options_.emulation != nullptr) return sleep(kEmulatedRest);
+  if (options_.emulation != nullptr) return sleep(time_to_next_delivery());
   if (duration > Seconds(0)) sleep(duration);
+}
+
+Seconds StreamTransport::time_to_next_delivery() const {
+  const TimePoint now = Clock::now();
+  Seconds rest = kEmulatedRest;
+  bool is_idle = true;
+  for (const Peer& peer : peers_) {
+    for (const auto& lane : peer.lanes) {
+      is_idle = is_idle && lane->is_idle();
+      if (const auto due = lane->due()) rest = std::clamp<Seconds>(*due - now, Seconds(0), rest);
+      const bool wants_to_move = lane->wants_to_read() || lane->wants_to_write();
+      if (lane->fd() < 0 && wants_to_move) rest = std::min(rest, kRestWithoutSocket);
+    }
+  }
+  return is_idle ? kRestWithoutSocket : rest;
 }
 
 void StreamTransport::pass_time(Pause& pause, Rank peer, const Label& label) {
@@ -188,8 +204,9 @@ void StreamTransport::sleep(Seconds duration) {
   std::size_t n = 0;
   for (const Peer& peer : peers_) {
     for (const auto& lane : peer.lanes) {
-      if (lane->fd() < 0 || lane->is_idle() || n == kMost) continue;
-      fds[n++] = {lane->fd(), static_cast<short>(POLLIN | (lane->wants_to_write() ? POLLOUT : 0)), 0};
+      const int events = (lane->wants_to_read() ? POLLIN : 0) | (lane->wants_to_write() ? POLLOUT : 0);
+      if (lane->fd() < 0 || events == 0 || n == kMost) continue;
+      fds[n++] = {lane->fd(), static_cast<short>(events), 0};
     }
   }
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(duration);

@@ -72,6 +72,7 @@ class StreamTransport final : public Transport {
   Peer& peer(Rank rank);
   bool advance(Rank rank, Peer& peer);
   void rest(Pause& pause);
+  Seconds time_to_next_delivery() const;  // Emulated links.
   void sleep(Seconds duration);
   void check(const Pause& pause, Rank peer, const std::function<std::string()>& context);
   std::string context_of(const Pending& pending);
