@@ -96,8 +96,9 @@ int explain_run(const TrainOptions& given, const Environment& environment, const
   const Topology topology = open_topology(topology_name, mesh.size());
 
   const bool overlaps = mesh.size() > 1 && (options.transport == "tcp" || topology.count(Level::host) > 1);
-  const ProgramOptions program = program_options(options, mesh, 0, overlaps);
-  const PlacedStep step = training_step(*build_batch_model(options, data.train->info(), mesh), program);
+  const std::unique_ptr<Graph> model = build_batch_model(options, data.train->info(), mesh);
+  const ProgramOptions program = program_options(options, *model, mesh, 0, overlaps);
+  const PlacedStep step = training_step(*model, program);
   if (how == "dot") {
     write_output(print_dot(*step.placed.graph, [&](ValueId id) { return placements_text(step, mesh, id); }));
   } else if (how == "graph") {

@@ -42,7 +42,12 @@ double decay_of(const TrainOptions& options, std::int64_t samples) {
   return options.optimizer.weight_decay;
 }
 
-constexpr std::size_t kBackgroundBucket = std::size_t{1} << 20;
+// Of gradients that travel while backward goes on: nothing hides the last bucket, so that it should be small,
+// but each one costs messages.
+std::size_t background_bucket(const Graph& model) {
+  const std::size_t bytes = 4 * static_cast<std::size_t>(size_of_model(model).parameters);
+  return std::clamp(bytes / 32, std::size_t{1} << 17, std::size_t{1} << 20);
+}
 
 // What a checkpoint holds, and what the names start with.
 const std::pair<std::string, Role> kTensorKinds[] = {
@@ -71,7 +76,8 @@ std::int64_t micro_batch_of(const TrainOptions& options, const Mesh& mesh) {
 
 }  // namespace
 
-ProgramOptions program_options(const TrainOptions& options, const Mesh& mesh, int rank, bool overlaps) {
+ProgramOptions program_options(const TrainOptions& options, const Graph& model, const Mesh& mesh, int rank,
+                               bool overlaps) {
   ProgramOptions program;
   program.optimizer = options.optimizer;
   program.kernels = options.dtype == "f64" ? KernelSet::reference : KernelSet::fast;
@@ -87,7 +93,7 @@ ProgramOptions program_options(const TrainOptions& options, const Mesh& mesh, in
   if (options.bucket > 0) {
     program.bucket_bytes = static_cast<std::size_t>(options.bucket);
   } else if (overlaps) {
-    program.bucket_bytes = kBackgroundBucket;
+    program.bucket_bytes = background_bucket(model);
   }
   return program;
 }
@@ -164,8 +170,8 @@ Session::Session(const TrainOptions& options, const DataInfo& info, Team& team)
       micro_batch_(micro_batch_of(options, team.mesh())),
       model_(build_batch_model(options, info, team.mesh())) {
   Communicator* communicator = team.communicator();
-  ProgramOptions program =
-      program_options(options, team.mesh(), team.rank(), communicator != nullptr && communicator->overlaps());
+  const bool overlaps = communicator != nullptr && communicator->overlaps();
+  ProgramOptions program = program_options(options, *model_, team.mesh(), team.rank(), overlaps);
   program.communicator = communicator;
   program_ = std::make_unique<Program>(*model_, program);
   memory_ = std::make_unique<StepMemory>(program_->layouts(), communicator);

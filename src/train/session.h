@@ -33,8 +33,9 @@ SessionData open_session_data(const TrainOptions& options);
 // The model for the batch of all ranks of a mesh. Throws ConfigError when it does not fit the data.
 std::unique_ptr<Graph> build_batch_model(const TrainOptions& options, const DataInfo& info, const Mesh& mesh);
 
-// How one rank of the mesh compiles it; the communicator is left out. `overlaps`: see Communicator.
-ProgramOptions program_options(const TrainOptions& options, const Mesh& mesh, int rank, bool overlaps);
+// How one rank of the mesh compiles `model`; the communicator is left out. `overlaps`: see Communicator.
+ProgramOptions program_options(const TrainOptions& options, const Graph& model, const Mesh& mesh, int rank,
+                               bool overlaps);
 
 // A model compiled for its data, with its weights: all that training and evaluation work on. Used by one
 // thread.
