@@ -30,6 +30,7 @@ Summary planned_summary(const TrainOptions& options, const Start& start, const T
   summary.restarts = start.restarts;
   if (with_servers || !team.is_alone()) summary.sync = options.sync;
   summary.transport = with_servers ? "servers" : team.transport();
+  summary.emulated = !options.emulate_net.empty() && !team.is_alone();
   summary.dtype = options.dtype;
   summary.seed = options.seed;
   summary.zero = options.zero;

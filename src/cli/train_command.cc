@@ -185,9 +185,9 @@ int run_train(const Arguments& arguments) {
   if (has_servers(options)) return train_with_servers(request, environment, arguments);
   if (must_launch(options, environment)) return launch_training(request, arguments);
   const StopSignals signals(environment.rank > 0);
-  Team team = join_workers(options, environment);
+  Workers workers = join_workers(options, environment);
   try {
-    return train_with(team, request, {request.resumes, environment.restarts}, arguments, signals);
+    return train_with(workers.team, request, {request.resumes, environment.restarts}, arguments, signals);
   } catch (const FailedElsewhere&) {  // The rank that failed says why, and its exit code counts.
     return kDone;
   }

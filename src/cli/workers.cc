@@ -25,6 +25,18 @@ WorldOptions world_options(const TrainOptions& options) {
   return world;
 }
 
+// The job's own links if none are emulated.
+std::unique_ptr<EmulatedNet> emulate_links(const std::string& topology, const Job& job) {
+  if (topology.empty()) return nullptr;
+  const Member& own = job.members[static_cast<std::size_t>(job.rank)];
+  for (const Member& member : job.members) {
+    if (member.host_id != own.host_id)
+      throw ConfigError("--emulate-net is for workers of one host, and these are on {} and {}", own.host,
+                        member.host);
+  }
+  return std::make_unique<EmulatedNet>(topology, job.size(), job.id);
+}
+
 }  // namespace
 
 bool must_launch(const TrainOptions& options, const Environment& environment) {
@@ -44,6 +56,8 @@ int launch_workers(const TrainOptions& options, const Arguments& arguments, cons
   launching.words.insert(launching.words.end(), arguments.typed().begin(), arguments.typed().end());
   if (!folder.empty()) launching.words.insert(launching.words.end(), {"--out", folder});
   const int workers = Mesh::parse(options.mesh, options.workers).size();
+  if (!options.emulate_net.empty())
+    open_topology(options.emulate_net, workers);  // Or each says what is wrong.
   launching.hosts = parse_hosts("localhost:" + std::to_string(workers));
   launching.plaintext = options.plaintext;
   launching.ranks_explain = true;
@@ -59,15 +73,24 @@ int launch_workers(const TrainOptions& options, const Arguments& arguments, cons
   }
 }
 
-Team join_workers(const TrainOptions& options, const Environment& environment) {
+Workers join_workers(const TrainOptions& options, const Environment& environment) {
   if (environment.world_size == 1) return {};
   MeetingOptions meeting;
   meeting.plaintext = options.plaintext;
-  auto world = std::make_unique<World>(join_job(meeting), world_options(options));
-  Team team(std::move(world), Mesh::parse(options.mesh, environment.world_size));
-  const AxisShare own = team.share_of_host();
+  std::unique_ptr<Membership> membership = join_job(meeting);
+  const std::uint64_t job = membership->job().id;
+  Workers workers{emulate_links(options.emulate_net, membership->job())};
+  WorldOptions with = world_options(options);
+  if (workers.links) with.emulation = &workers.links->ledger();
+  workers.team = Team(std::make_unique<World>(std::move(membership), with),
+                      Mesh::parse(options.mesh, environment.world_size));
+  if (workers.links) {
+    workers.team.barrier();
+    EmulatedNet::forget_job(job);
+  }
+  const AxisShare own = workers.team.share_of_host();
   if (options.threads == 0) pin_to_part(own.index, own.count);
-  return team;
+  return workers;
 }
 
 std::string warning_of_spread(const Mesh& mesh, std::span<const int> hosts) {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 
 #include "cli/arguments.h"
+#include "cli/emulated_net.h"
 #include "net/environment.h"
 #include "train/options.h"
 #include "train/team.h"
@@ -20,9 +22,15 @@ bool must_launch(const TrainOptions& options, const Environment& environment);
 // ExitCode.
 int launch_workers(const TrainOptions& options, const Arguments& arguments, const std::string& folder);
 
+// A worker of a run, and the links between all of them where these are emulated.
+struct Workers {
+  std::unique_ptr<EmulatedNet> links{};  // Outlives the team.
+  Team team{};
+};
+
 // Meets the other workers, if there are any. Unless the number of threads was given, the workers of a host
 // then divide its cores and keep to them. Throws what join_job() throws.
-Team join_workers(const TrainOptions& options, const Environment& environment);
+Workers join_workers(const TrainOptions& options, const Environment& environment);
 
 // One line where ranks along tp, which talk most, are not on one host; else nothing. `hosts` is by rank.
 std::string warning_of_spread(const Mesh& mesh, std::span<const int> hosts);

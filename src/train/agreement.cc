@@ -45,6 +45,7 @@ Claims claims_of(const TrainOptions& o) {
           {"place", o.place},
           {"factors", text(o.factors)},
           {"compress", o.compress},
+          {"emulated links", o.emulate_net},
           {"bucket", text(o.bucket)},
           {"target accuracy", text(o.target_accuracy)},
           {"steps between tests", text(o.eval_every)},

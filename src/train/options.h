@@ -42,6 +42,7 @@ struct TrainOptions {
   std::string transport{};     // name_of() a TransportKind; empty: shared memory within a host.
   std::string reduce_order{};  // rank or any; empty: rank within a host.
   std::string algorithm{};     // name_of() an all-reduce's Algorithm; empty: the fastest.
+  std::string emulate_net{};   // A topology whose links delay every message; empty: those that there are.
   bool plaintext = false;      // Between hosts: authenticated, not encrypted.
   int restarts = 0;            // How often workers that were started together start anew after one dies.
   bool sync_batch_norm = false;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/bench/emulated_net.h"
+#include "cli/emulated_net.h"
 #include "cli/bench/statistics.h"
 #include "cli/bench/timed_loop.h"
 #include "collective/choose.h"
