@@ -56,8 +56,7 @@ def fastest_settings():
 
 def run_torch(capability, settings, seed, eval_every):
     workers = start_workers("torch_train.py", capability, settings, seed, BATCH, RATE, EPOCHS, eval_every, 0.9)
-    result = json.loads([process.communicate()[0] for process in workers][0])
-    return result
+    return json.loads([process.communicate()[0] for process in workers][0])
 
 
 def run_hocket(program, seed, eval_every):

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/emulated_net.h"
 #include "cli/bench/statistics.h"
 #include "cli/bench/timed_loop.h"
+#include "cli/emulated_net.h"
 #include "collective/choose.h"
 #include "collective/collective.h"
 #include "net/world.h"
