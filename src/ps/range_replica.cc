@@ -11,6 +11,11 @@
 #include "base/error.h"
 
 namespace hocket {
+namespace {
+
+constexpr std::int64_t kMostEarly = 256;
+
+}  // namespace
 RangeReplica::RangeReplica(RangeId range, int server, const ReplicaOptions& options, Outbox& out,
                            const ClusterTiming& timing)
     : range_(range), server_(server), options_(options), out_(out), timing_(timing), state_(options) {}
@@ -33,6 +38,7 @@ void RangeReplica::on_view(const View& view, TimePoint now) {
     answered_.clear();
   }
   reported_ = -1;
+  early_.clear();
   set_next(chain, position, now);
   if (position >= 0 || joins) proceed(now);
 }
@@ -107,10 +113,12 @@ void RangeReplica::on_status(const NodeId& from, const StatusRequest& /*request*
 
 void RangeReplica::on_forward(const NodeId& from, const Forward& forward, TimePoint now) {
   if (forward.epoch != epoch_ || previous_ != from || waits_for_snapshot_) return;
-  if (forward.index == received_ + 1) {
-    append(forward.request, now);
-  } else if (forward.index <= committed_) {
-    reported_ = -1;  // The word for it was lost.
+  if (forward.index <= committed_) reported_ = -1;  // The word for it was lost.
+  if (forward.index > received_ && forward.index <= received_ + kMostEarly)
+    early_.try_emplace(forward.index, forward.request);
+  for (auto next = early_.find(received_ + 1); next != early_.end(); next = early_.find(received_ + 1)) {
+    append(next->second, now);
+    early_.erase(next);
   }
   proceed(now);
 }
@@ -143,6 +151,7 @@ void RangeReplica::on_snapshot(const NodeId& from, const Snapshot& snapshot, Tim
 void RangeReplica::start_anew(std::int64_t joined) {
   state_ = RangeState(options_);
   log_.clear();
+  early_.clear();
   received_ = committed_ = made_ = reported_ = 0;
   joined_ = joined;
   waits_for_snapshot_ = true;

@@ -84,11 +84,12 @@ class RangeReplica {
   ClusterTiming timing_;
 
   RangeState state_;
-  std::deque<Entry> log_;       // What is not made here, or not known to be on the next.
-  std::int64_t received_ = 0;   // Indices: the last in the log,
-  std::int64_t committed_ = 0;  // on every replica behind,
-  std::int64_t made_ = 0;       // in the state.
-  std::int64_t reported_ = 0;   // To the replica before.
+  std::deque<Entry> log_;                        // What is not made here, or not known to be on the next.
+  std::map<std::int64_t, ChangeRequest> early_;  // What overtook the entry before it.
+  std::int64_t received_ = 0;                    // Indices: the last in the log,
+  std::int64_t committed_ = 0;                   // on every replica behind,
+  std::int64_t made_ = 0;                        // in the state.
+  std::int64_t reported_ = 0;                    // To the replica before.
 
   std::int64_t epoch_ = 0;
   bool is_head_ = false;

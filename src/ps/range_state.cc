@@ -69,6 +69,12 @@ RangeProgress RangeState::progress() const {
   return {version_, batches, samples_, loss_};
 }
 
+std::int64_t RangeState::unused() const {
+  std::int64_t count = static_cast<std::int64_t>(kept_.size());
+  for (const SliceStatus& slice : slices_) count += slice.dropped;
+  return count;
+}
+
 void RangeState::make_init(const Init& init, const Made& made) {
   try {
     if (init.step < 0) throw NetError("training cannot be at step {}", init.step);

@@ -45,6 +45,7 @@ class RangeState {
   RangeStatus status(RangeId range) const;
   RangeProgress progress() const;
   const Store* store() const { return store_.get(); }
+  std::int64_t unused() const;  // Gradients that were dropped, or wait.
 
   std::vector<std::byte> save() const;
   void restore(std::span<const std::byte> bytes);  // Throws Error; the state is then of no use.
