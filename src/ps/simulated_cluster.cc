@@ -44,7 +44,7 @@ class SimulatedCluster {
     while (!recorder_->is_over() && events_.now() < limit && events_.run_next()) {
     }
     if (!recorder_->is_over()) {
-      witness_.fail(fmt::format("training has not ended after {} s", options_.patience.count()));
+      witness_.fail(fmt::format("training has not ended after {} s: {}", options_.patience.count(), state()));
     } else {
       settle();
       check();
@@ -74,6 +74,7 @@ class SimulatedCluster {
     if (place.process || place.is_for_good) return;
     ++place.life;
     place.process = make_process(node, place.life);
+    if (node.kind == NodeKind::server) leaving_.erase(node.index);
     tick(node, place.life);
   }
 
@@ -197,29 +198,55 @@ class SimulatedCluster {
     }
   }
 
+  // Whether one range would lose as many replicas at once as it must have.
   bool is_last_of_any(int server) {
     view_ = coordinator_view();
     for (std::size_t range = 0; range < view_.chains.size(); ++range) {
       const auto& chain = view_.chains[range].servers;
-      const auto holds = [&](int other) {
+      if (std::find(chain.begin(), chain.end(), server) == chain.end()) continue;
+      int lost = 1, staying = 0;
+      for (const std::int32_t other : chain) {
         const Server* process = find_server(other);
-        return other != server && process && process->replica(static_cast<RangeId>(range));
-      };
-      const bool is_in = std::find(chain.begin(), chain.end(), server) != chain.end();
-      if (is_in && std::none_of(chain.begin(), chain.end(), holds)) return true;
+        const bool is_leaving = leaving_.contains(other);
+        staying += !is_leaving;
+        const bool is_there = process && process->replica(static_cast<RangeId>(range)) && !is_cut_off(other);
+        lost += other != server && !is_leaving && !is_there;
+      }
+      if (lost >= std::min(options_.replicas, staying)) return true;
     }
     return false;
   }
 
+  bool is_cut_off(int server) const { return events_.now() < cut_until_ && cut_off_.contains(server); }
+
+  // For the coordinator a server that it does not hear is dead: while one is, no other is cut off from it.
   void cut() {
+    if (events_.now() < cut_until_) return;
+    const bool is_any_down = is_any_server_down();
     std::set<NodeId> side;
     for (const auto& [node, place] : places_) {
-      if (random_.uniform() < 0.3) side.insert(node);
+      const bool may_be = !is_any_down || node.kind == NodeKind::worker || node.kind == NodeKind::recorder;
+      if (may_be && random_.uniform() < 0.3) side.insert(node);
+    }
+    cut_off_.clear();
+    for (int server = 0; server < servers_; ++server) {
+      if (side.contains(server_node(server)) != side.contains(kCoordinator)) cut_off_.insert(server);
     }
     ++report_.partitions;
     network_.set_side(side);
-    events_.in(options_.faults.longest_partition * random_.uniform(0.1, 1.0),
-               [this] { network_.set_side({}); });
+    const Seconds length = options_.faults.longest_partition * random_.uniform(0.1, 1.0);
+    cut_until_ = later(events_.now(), length + options_.timing.lease);
+    events_.in(length, [this] { network_.set_side({}); });
+  }
+
+  bool is_any_server_down() {
+    view_ = coordinator_view();
+    for (const View::Chain& chain : view_.chains) {
+      for (const std::int32_t server : chain.servers) {
+        if (!find_server(server)) return true;
+      }
+    }
+    return false;
   }
 
   void move() {
@@ -229,7 +256,30 @@ class SimulatedCluster {
       return;
     }
     const int server = static_cast<int>(random_.below(static_cast<std::uint64_t>(servers_)));
-    if (Server* leaving = find_server(server)) leaving->leave();
+    if (Server* process = find_server(server)) {
+      process->leave();
+      leaving_.insert(server);
+    }
+  }
+
+  // Where a run that hangs does so.
+  std::string state() {
+    view_ = coordinator_view();
+    std::string text = fmt::format("epoch {}", view_.epoch);
+    for (RangeId range = 0; range < static_cast<RangeId>(view_.chains.size()); ++range) {
+      const View::Chain& chain = view_.chains[static_cast<std::size_t>(range)];
+      text += fmt::format("; range {} at", range);
+      for (const std::int32_t server : chain.servers) {
+        const Server* process = find_server(server);
+        const RangeReplica* replica = process == nullptr ? nullptr : process->replica(range);
+        text += fmt::format(" server {} (epoch {}, {} changes{})", server,
+                            process == nullptr ? -1 : process->view().epoch,
+                            replica == nullptr ? -1 : replica->made(),
+                            replica != nullptr && replica->has_made_all() ? "" : ", more to come");
+      }
+      if (chain.joining >= 0) text += fmt::format(", server {} joins", chain.joining);
+    }
+    return text;
   }
 
   void settle() {
@@ -299,6 +349,9 @@ class SimulatedCluster {
   std::map<NodeId, Place> places_;
   RecorderProcess* recorder_ = nullptr;
   int servers_ = options_.servers;
+  std::set<int> leaving_;
+  std::set<int> cut_off_;
+  TimePoint cut_until_{};
   View view_;  // The coordinator's newest.
   std::vector<std::pair<RangeId, TimePoint>> kills_;
   SimulationReport report_;

@@ -95,8 +95,8 @@ class Plan {
   }
 
   void release_needless(Chain& chain) {
-    for (std::size_t at = chain.servers.size(); at-- > 0 && staying(chain) >= wanted();) {
-      if (fact(chain.servers[at]).is_leaving && chain.servers.size() > 1)
+    for (std::size_t at = chain.servers.size(); at-- > 0 && staying(chain) >= facts_.replicas;) {
+      if (fact(chain.servers[at]).is_leaving)
         chain.servers.erase(chain.servers.begin() + static_cast<std::ptrdiff_t>(at));
     }
     while (chain.servers.size() > static_cast<std::size_t>(facts_.replicas)) {

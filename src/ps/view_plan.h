@@ -28,8 +28,8 @@ View first_view(const ClusterFacts& facts, int ranges);
 // The view that follows from `view`; the same one when nothing has to change. Pure. A server that is gone
 // leaves its chains while another replica is left; a chain that is too short, or whose servers are leaving or
 // have two ranges more than another, gets a server that joins behind its tail, and once that has caught up
-// gives up whom it does not need. A range whose replicas are all gone, and have started anew, is lost: its
-// chain is empty from then on.
+// gives up whom it does not need: never one of the last `replicas`. A range whose replicas are all gone, and
+// have started anew, is lost: its chain is empty from then on.
 View next_view(const View& view, const ClusterFacts& facts);
 
 }  // namespace hocket
