@@ -15,6 +15,7 @@ const std::string kInput = "model and data";
 const std::string kLength = "how long";
 const std::string kStep = "each step";
 const std::string kWorkers = "the workers";
+const std::string kEmulation = "emulation";
 const std::string kMeasure = "measuring";
 const std::string kRun = "the run";
 
@@ -238,6 +239,24 @@ std::vector<Key> worker_keys() {
   };
 }
 
+std::vector<Key> emulation_keys() {
+  return {
+      {"train.slow",
+       "RANK=FACTOR",
+       kEmulation,
+       "computing takes FACTOR times as long on that worker; several, separated by commas",
+       FIELD(slow),
+       {},
+       {},
+       "none"},
+      {"train.jitter", "CV", kEmulation,
+       "computing takes a random time: a factor of mean 1 and this coefficient of variation", FIELD(jitter),
+       Bounds{0, 10}},
+      {"train.emulate_compute", "SECONDS", kEmulation, "computing a step takes at least this long",
+       FIELD(emulate_compute), Bounds{0, 3600}},
+  };
+}
+
 std::vector<Key> measure_keys() {
   return {
       {"train.eval_every",
@@ -290,7 +309,8 @@ std::vector<Key> run_keys() {
 
 std::vector<Key> make_keys() {
   std::vector<Key> keys;
-  for (auto part : {input_keys, length_keys, step_keys, worker_keys, measure_keys, run_keys}) {
+  for (auto part :
+       {input_keys, length_keys, step_keys, worker_keys, emulation_keys, measure_keys, run_keys}) {
     for (Key& key : part()) keys.push_back(std::move(key));
   }
   return keys;

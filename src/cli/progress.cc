@@ -31,6 +31,7 @@ std::string remaining_text(double seconds) {
 std::vector<std::string> parts_of(const StepRecord& record, std::optional<double> seconds_left) {
   std::vector<std::string> parts{fmt::format("step {}/{}", record.step, record.total_steps),
                                  fmt::format("loss {:.4f}", record.loss)};
+  if (record.is_emulated) parts.emplace_back("emulated");
   if (seconds_left) parts.push_back(remaining_text(*seconds_left) + " left");
   parts.push_back(fmt::format("epoch {:.2f}", record.epoch));
   parts.push_back(count_text(static_cast<std::int64_t>(record.samples_per_second)) + " samples/s");

@@ -30,6 +30,12 @@ TEST(ProgressLine, NeverExceedsTheTerminal) {
   }
 }
 
+TEST(ProgressLine, SaysWhereTimesAreEmulated) {
+  StepRecord record = halfway();
+  record.is_emulated = true;
+  EXPECT_EQ(progress_line(record, 65, 40, false), "step 50/100  loss 0.2500  emulated");
+}
+
 TEST(ProgressLine, LeavesOutTheLeastImportantFirst) {
   EXPECT_EQ(progress_line(halfway(), 65, 30, false), "step 50/100  loss 0.2500");
 }

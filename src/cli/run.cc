@@ -13,6 +13,7 @@
 #include "train/file_system.h"
 #include "train/merge_traces.h"
 #include "train/server_recorder.h"
+#include "train/straggler.h"
 
 namespace hocket {
 namespace {
@@ -33,6 +34,7 @@ Summary planned_summary(const TrainOptions& options, const Start& start, const T
   summary.emulated = !options.emulate_net.empty() && !team.is_alone();
   summary.dtype = options.dtype;
   summary.seed = options.seed;
+  summary.emulated = is_emulated(options);
   summary.zero = options.zero;
   if (options.target_accuracy > 0) summary.target_accuracy = options.target_accuracy;
   summary.version = kVersion;
@@ -196,6 +198,7 @@ std::string describe(const Run& run) {
                      percent_text(summary.seconds.exposed_comm_seconds / summary.seconds.train_seconds),
                      summary.sync, summary.algorithm));
   }
+  if (summary.emulated) line("emulated", "workers slept where slower ones would compute");
   line("parameters", fmt::format("{}, hash {}", count_text(summary.parameters), summary.parameter_hash));
   line("run folder", run.folder.path().string());
   line("report", run.folder.report_file().string());

@@ -52,6 +52,10 @@ struct TrainOptions {
   std::string compress = "none";  // Gradients along dp, as Compression::parse() reads it.
   std::int64_t bucket = 0;        // Bytes of gradients that travel together; 0: chosen by the transport.
 
+  std::string slow{};  // RANK=FACTOR, separated by commas: whose computation takes how many times as long.
+  double jitter = 0;   // Coefficient of variation of a random factor on the computation of a step.
+  double emulate_compute = 0;  // Seconds that the computation of a step takes at least.
+
   double target_accuracy = 0;   // Stop there; 0: none.
   std::int64_t eval_every = 0;  // Steps; 0: after each epoch.
   std::int64_t log_every = 0;   // Steps; 0: about a hundred rows a run, at least one every 50 steps.

@@ -19,6 +19,7 @@ SpanRecorder::SpanRecorder(Communicator* communicator) : communicator_(communica
   add(Activity::data, "next batch", SpanKind::data);
   add(Activity::forward, "forward", SpanKind::compute);
   add(Activity::backward, "backward", SpanKind::compute);
+  add(Activity::emulate, "slower (emulated)", SpanKind::compute);
   add(Activity::communicate, "agree to go on", SpanKind::wait);
   add(Activity::update, "update", SpanKind::compute);
   add(Activity::evaluate, "evaluate", SpanKind::eval);

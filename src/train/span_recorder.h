@@ -29,7 +29,7 @@ class SpanRecorder {
 
   Communicator* communicator_;
   Timeline timeline_;
-  std::array<std::uint16_t, 7> activities_{};   // Names, by Activity.
+  std::array<std::uint16_t, 8> activities_{};   // Names, by Activity.
   std::array<std::uint16_t, 9> collectives_{};  // Names, by Collective.
   std::uint16_t waiting_ = 0;
   std::uint16_t training_thread_ = 0;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <thread>
 
 #include "base/error.h"
 #include "data/loader.h"
@@ -16,6 +17,7 @@
 #include "train/evaluate.h"
 #include "train/rank_totals.h"
 #include "train/session.h"
+#include "train/straggler.h"
 #include "train/sums.h"
 
 namespace hocket {
@@ -54,6 +56,7 @@ class Training {
         stop_(stop),
         team_(team),
         replica_(team.share("dp")),
+        straggler_(options_, team.rank(), team.size()),
         sums_(plan_sums(options_, team)),
         session_(options_, data_.train->info(), team),
         slot_(session_.program().training().make_slot()),
@@ -173,6 +176,7 @@ class Training {
       std::fill(session_.memory().gradients.bytes().begin(), session_.memory().gradients.bytes().end(),
                 std::byte{0});
     }
+    const std::int64_t computed = computed_ns();
     const std::int64_t most = (batch->global_count + replica_.count - 1) / replica_.count;
     for (std::int64_t first = 0; first < most; first += session_.micro_batch()) {
       bind_batch(executable, slot_, data_.train->info(), *batch, first);
@@ -183,6 +187,7 @@ class Training {
       loss_sum_ += checked_loss(executable, bindings);
       timed(Activity::backward, compute_ns_, [&] { executable.run(Phase::backward, slot_, bindings); });
     }
+    if (straggler_.is_active()) slow_down(computed_ns() - computed);
     timed(Activity::update, compute_ns_, [&] { executable.run(Phase::update, slot_, bindings); });
     ++step_;
     samples_ += batch->global_count;
@@ -191,6 +196,18 @@ class Training {
     agree_to_stop();
     train_ns_ += now_ns() - start;
     if (first_step_seconds_ == 0) first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
+  }
+
+  // Without the time inside collectives, which take place within the phases.
+  std::int64_t computed_ns() const {
+    const Communicator* communicator = team_.communicator();
+    return compute_ns_ - (communicator == nullptr ? 0 : communicator->exposed_ns());
+  }
+
+  void slow_down(std::int64_t computed) {
+    const double left = straggler_.seconds_left(step_, 1e-9 * static_cast<double>(computed));
+    timed(Activity::emulate, compute_ns_,
+          [&] { std::this_thread::sleep_for(std::chrono::duration<double>(left)); });
   }
 
   Operation gradient_sum() {
@@ -256,6 +273,7 @@ class Training {
     record.samples_per_second =
         static_cast<double>(loss_samples_) / std::max(1e-9, 1e-9 * static_cast<double>(now - recorded_ns_));
     record.seconds = train_seconds();
+    record.is_emulated = is_emulated(options_);
     if (options_.optimizer.clip > 0) {
       record.gradient_norm = scalar_output(session_.program().training(), slot_, "gradient_norm");
     }
@@ -347,7 +365,7 @@ class Training {
     const Communicator* communicator = team_.communicator();
     const std::int64_t busy = communicator == nullptr ? 0 : communicator->busy_ns();
     const std::int64_t exposed = communicator == nullptr ? 0 : communicator->exposed_ns();
-    seconds.compute_seconds = 1e-9 * static_cast<double>(compute_ns_ - exposed);
+    seconds.compute_seconds = 1e-9 * static_cast<double>(computed_ns());
     seconds.comm_seconds = 1e-9 * static_cast<double>(comm_ns_ + busy);
     seconds.exposed_comm_seconds = 1e-9 * static_cast<double>(comm_ns_ + exposed);
     seconds.wait_seconds = 1e-9 * static_cast<double>(wait_ns_);
@@ -375,6 +393,7 @@ class Training {
   const std::atomic<bool>& stop_;
   Team& team_;
   AxisShare replica_;  // This rank among those that share each batch.
+  Straggler straggler_;
   SumPlan sums_;
   Session session_;
   Slot slot_;

@@ -21,7 +21,8 @@ struct StepRecord {
   double loss = 0;   // Mean over the samples since the last record.
   double learning_rate = 0;
   double samples_per_second = 0;
-  double seconds = 0;  // Of training so far.
+  double seconds = 0;        // Of training so far.
+  bool is_emulated = false;  // Some rank sleeps where a real one computes.
   std::optional<double> gradient_norm{};
   std::vector<std::pair<std::string, double>> gradient_norms{};  // By parameter, when asked for.
 };
@@ -34,7 +35,16 @@ struct EvalRecord {
   double seconds = 0;                // Of training so far.
 };
 
-enum class Activity : std::uint8_t { data, forward, backward, communicate, update, evaluate, checkpoint };
+enum class Activity : std::uint8_t {
+  data,
+  forward,
+  backward,
+  emulate,  // Sleeps instead of computing.
+  communicate,
+  update,
+  evaluate,
+  checkpoint
+};
 
 // Follows a run; called on the training thread. Steps that are not recorded cost nothing but spans.
 class TrainObserver {
