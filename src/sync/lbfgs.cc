@@ -189,12 +189,19 @@ void Lbfgs::search_along(const std::vector<double>& coefficients) {
   request_trial(std::move(ops));
 }
 
+std::vector<double> rounded(std::span<const WideSum> sums) {
+  std::vector<double> values;
+  values.reserve(sums.size());
+  for (const WideSum& sum : sums) values.push_back(sum.rounded());
+  return values;
+}
+
 void minimize(Lbfgs& lbfgs, LocalVectors& vectors, const std::function<double(LocalVectors&)>& evaluate) {
   while (lbfgs.state() == LbfgsState::running) {
     const Lbfgs::Request request = lbfgs.request();
     vectors.run(request.before);
     const double value = request.evaluates ? evaluate(vectors) : 0;
-    lbfgs.answer(value, vectors.run(request.after));
+    lbfgs.answer(value, rounded(vectors.run(request.after)));
   }
 }
 

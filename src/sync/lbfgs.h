@@ -91,6 +91,8 @@ class Lbfgs {
   std::optional<WolfeSearch> search_;
 };
 
+std::vector<double> rounded(std::span<const WideSum> sums);
+
 // Runs it on vectors that are all here: `evaluate` gives the value at kTrial and fills kTrialGradient.
 void minimize(Lbfgs& lbfgs, LocalVectors& vectors, const std::function<double(LocalVectors&)>& evaluate);
 

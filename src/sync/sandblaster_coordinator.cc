@@ -83,13 +83,13 @@ void SandblasterCoordinator::finish_batch(TimePoint now) {
   begin_request(now);
 }
 
-// In the order of the servers, so that timing changes no bit.
+// In the order of the servers, so that timing changes no bit; how many they are changes none either.
 std::vector<double> SandblasterCoordinator::summed_dots() const {
-  std::vector<double> sums(expected_dots_);
+  std::vector<WideSum> sums(expected_dots_);
   for (const auto& answer : answers_) {
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += (*answer)[i];
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i].add((*answer)[i]);
   }
-  return sums;
+  return rounded(sums);
 }
 
 void SandblasterCoordinator::hand_out(TimePoint now) {

@@ -78,7 +78,7 @@ class SandblasterCoordinator {
 
   VectorBatch batch_;
   std::size_t expected_dots_ = 0;
-  std::vector<std::optional<std::vector<double>>> answers_;  // By server.
+  std::vector<std::optional<std::vector<WideSum>>> answers_;  // By server.
   TimePoint batch_sent_at_{};
 
   std::vector<Replica> replicas_;

@@ -64,7 +64,10 @@ void put_body(WireWriter& out, const VectorBatch& batch) {
 void put_body(WireWriter& out, const VectorBatchDone& done) {
   out.put(done.sequence);
   out.put(static_cast<std::uint32_t>(done.dots.size()));
-  for (const double dot : done.dots) put_real(out, dot);
+  for (const WideSum& dot : done.dots) {
+    put_real(out, dot.high);
+    put_real(out, dot.low);
+  }
 }
 void put_body(WireWriter& out, const PortionTask& task) {
   out.put(task.serial);
@@ -108,9 +111,13 @@ VectorBatch get_batch(WireReader& in, std::size_t bytes) {
 VectorBatchDone get_batch_done(WireReader& in, std::size_t bytes) {
   VectorBatchDone done;
   done.sequence = in.get<std::int64_t>();
-  const std::size_t count = get_count(in, bytes, sizeof(double));
+  const std::size_t count = get_count(in, bytes, 2 * sizeof(double));
   done.dots.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) done.dots.push_back(get_real(in));
+  for (std::size_t i = 0; i < count; ++i) {
+    WideSum& dot = done.dots.emplace_back();
+    dot.high = get_real(in);
+    dot.low = get_real(in);
+  }
   return done;
 }
 

@@ -20,7 +20,7 @@ struct VectorBatch {
 };
 struct VectorBatchDone {
   std::int64_t sequence = 0;
-  std::vector<double> dots{};  // Over the server's range.
+  std::vector<WideSum> dots{};  // Over the server's range.
 };
 
 // Coordinator to worker: what to compute next. Tasks of a worker are numbered, increasingly.

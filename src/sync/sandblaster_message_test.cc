@@ -12,7 +12,7 @@ Payload payload(std::vector<double> values) { return Payload::copy_of(std::as_by
 
 std::vector<SandblasterMessage> one_of_each() {
   return {VectorBatch{3, 2, 16, {copy_op(2, 0), scale_op(4, -0.5), add_op(2, 0.25, 4), dot_op(1, 1)}},
-          VectorBatchDone{3, {1.5, -2}},
+          VectorBatchDone{3, {{1.5, 1e-20}, {-2, 0}}},
           PortionTask{9, 2, 3, 16},
           PortionDone{9, 0.125},
           PointRequest{2},

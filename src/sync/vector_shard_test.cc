@@ -24,7 +24,7 @@ class VectorShardTest : public testing::Test {
   void give(const SandblasterMessage& message) { shard.on_message(kCoordinator, message); }
   std::vector<double> gradient() {
     give({VectorBatch{++sequence, 0, 0, {dot_op(kTrialGradient, kTrialGradient)}}});
-    return sent.last<VectorBatchDone>().dots;
+    return rounded(sent.last<VectorBatchDone>().dots);
   }
   void begin(std::int64_t evaluation, std::int32_t portions) {
     give({VectorBatch{++sequence, evaluation, portions, {copy_op(kTrial, kPoint)}}});
@@ -40,7 +40,7 @@ TEST_F(VectorShardTest, RunsABatchOnceAndAnswersItEachTime) {
   const VectorBatch batch{1, 0, 0, {scale_op(kPoint, 2), dot_op(kPoint, kPoint)}};
   for (int i = 0; i < 3; ++i) {
     give(batch);
-    EXPECT_EQ(sent.last<VectorBatchDone>().dots, std::vector{100.0});
+    EXPECT_EQ(rounded(sent.last<VectorBatchDone>().dots), std::vector{100.0});
   }
   EXPECT_EQ(sent.messages.size(), 4U);
   give({VectorBatch{3, 0, 0, {}}});  // The second is missing.

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "sync/wide_sum.h"
+
 namespace hocket {
 
 // The number of a vector: the same wherever a part of it lies.
@@ -46,7 +48,7 @@ class LocalVectors {
   std::span<double> at(VectorId id);
 
   // Runs them in order; the results of the dots, in order.
-  std::vector<double> run(std::span<const VectorOp> ops);
+  std::vector<WideSum> run(std::span<const VectorOp> ops);
 
  private:
   std::int64_t length_;
