@@ -121,10 +121,11 @@ class Training {
   void announce() {
     const DataInfo& info = data_.train->info();
     observer_.on_start(
-        fmt::format("{} ({} parameters) on {} ({} samples, {} held out), batch {}, {} {:.4g}, {} steps, {}",
+        fmt::format("{} ({} parameters) on {} ({} samples, {} held out), batch {}, {} {:.4g}, {} steps, {}{}",
                     options_.model, session_.parameter_count(), info.name, info.size,
                     data_.held_out == nullptr ? 0 : data_.held_out->info().size, options_.batch,
-                    options_.optimizer.rule, options_.learning_rate, options_.steps, describe_workers()));
+                    options_.optimizer.rule, options_.learning_rate, options_.steps, describe_workers(),
+                    is_emulated(options_) ? ", emulated" : ""));
   }
 
   std::string describe_workers() const {
