@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "graph/operators/operands.h"
+#include "nn/update_spec.h"
 
 namespace hocket {
 namespace {

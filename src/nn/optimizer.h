@@ -6,7 +6,6 @@
 
 #include "graph/graph.h"
 #include "graph/operator.h"
-#include "tensor/kernel_specs.h"
 
 namespace hocket {
 
@@ -25,8 +24,6 @@ struct OptimizerSpec {
 // Throws ConfigError for an unknown rule or a constant outside its range.
 void validate(const OptimizerSpec& spec);
 double default_learning_rate(std::string_view rule);
-// The rule and its constants as the kernels take them; count and decay are the caller's to set.
-UpdateSpec update_spec_of(const OptimizerSpec& spec);
 
 // What the update phase reads each step: the input "hyper" of the graph.
 struct Hyper {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "net/wire.h"
+#include "nn/update_spec.h"
 #include "ps/weighted_sum.h"
 #include "tensor/arena.h"
 #include "tensor/kernels/update.h"

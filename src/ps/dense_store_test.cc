@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "nn/update_spec.h"
 #include "tensor/kernels/update.h"
 #include "tensor/reference/update.h"
 

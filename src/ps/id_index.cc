@@ -4,6 +4,9 @@
 // front is in the new table, or in the run of displaced slots that begins at the front of the old.
 #include "ps/id_index.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -31,6 +34,14 @@ std::size_t bytes_between(std::size_t old_slots, std::size_t new_slots, std::siz
   return static_cast<std::size_t>(
       static_cast<double>(kSlotBytes) *
       (static_cast<double>(old_slots) * (1 - part) + static_cast<double>(new_slots) * part));
+}
+
+// Gives back the pages that lie wholly in these bytes, of a mapping.
+void release_pages(std::byte* memory, std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t skipped =
+      align_up(reinterpret_cast<std::uintptr_t>(memory), page) - reinterpret_cast<std::uintptr_t>(memory);
+  if (bytes >= skipped + page) ::madvise(memory + skipped, (bytes - skipped) / page * page, MADV_DONTNEED);
 }
 
 }  // namespace
@@ -121,9 +132,9 @@ void IdIndex::move_some() {
   if (moved_ == old_.size()) {
     old_ = Slots();
   } else if (moved_ % kReleaseSlots == 0) {
-    old_.tags.release(moved_ - kReleaseSlots, kReleaseSlots);
-    old_.rows.release((moved_ - kReleaseSlots) * sizeof(std::uint32_t),
-                      kReleaseSlots * sizeof(std::uint32_t));
+    const std::size_t from = moved_ - kReleaseSlots;
+    release_pages(old_.tags.data() + from, kReleaseSlots);
+    release_pages(old_.rows.data() + from * sizeof(std::uint32_t), kReleaseSlots * sizeof(std::uint32_t));
   }
 }
 

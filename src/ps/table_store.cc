@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/unique_ids.h"
 #include "net/wire.h"
+#include "nn/update_spec.h"
 #include "ps/sparse_table.h"
 #include "tensor/kernels/update.h"
 #include "tensor/reference/update.h"

@@ -1,7 +1,6 @@
 #include "tensor/arena.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdint>
 
@@ -22,14 +21,6 @@ Arena::Arena(std::size_t bytes) {
 Arena::Arena(std::span<std::byte> borrowed) : bytes_(borrowed) {
   HOCKET_CHECK(reinterpret_cast<std::uintptr_t>(borrowed.data()) % kAlignment == 0,
                "borrowed arena is misaligned");
-}
-
-void Arena::release(std::size_t offset, std::size_t bytes) const {
-  HOCKET_CHECK(owned_ != nullptr && offset + bytes <= bytes_.size(), "no such part of an arena of its own");
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const std::size_t begin = align_up(offset, page);
-  const std::size_t end = (offset + bytes) / page * page;
-  if (begin < end) ::madvise(bytes_.data() + begin, end - begin, MADV_DONTNEED);
 }
 
 void Arena::Unmap::operator()(std::byte* memory) const { ::munmap(memory, bytes); }

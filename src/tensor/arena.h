@@ -25,9 +25,6 @@ class Arena {
   std::size_t size() const { return bytes_.size(); }
   std::span<std::byte> bytes() const { return bytes_; }
 
-  // Gives back the pages that lie wholly in a part of memory of its own; they read as zero from then on.
-  void release(std::size_t offset, std::size_t bytes) const;
-
   // The `count` elements of type T that start at byte `offset`.
   template <typename T>
   std::span<T> at(std::size_t offset, std::size_t count) const {
