@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kFewest = 64;
 constexpr std::size_t kTail = 4096;
 constexpr std::size_t kSlotBytes = sizeof(std::uint8_t) + sizeof(std::uint32_t);
-constexpr std::size_t kReleaseSlots = std::size_t{1} << 20;
+constexpr std::size_t kReleaseSlots = std::size_t{1} << 16;
 
 constexpr std::size_t limit_of(std::size_t homes) { return homes / 4 * 3; }
 constexpr std::size_t grown(std::size_t homes) { return homes + homes / 2; }

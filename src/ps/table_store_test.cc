@@ -53,7 +53,7 @@ template <typename T>
 Gradient<T> random_gradient(std::size_t rows, std::size_t width, std::uint64_t seed) {
   Rng rng{seed, rows};
   Gradient<T> gradient;
-  for (std::size_t i = 0; i < rows; ++i) gradient.ids.push_back(rng.below(3000) << 40);
+  for (std::size_t i = 0; i < rows; ++i) gradient.ids.push_back(rng.below(200) << 40);
   for (std::size_t i = 0; i < rows * width; ++i)
     gradient.values.push_back(static_cast<T>(rng.uniform(-1, 1)));
   return gradient;
@@ -117,7 +117,7 @@ void expect_rows_as_dense_stores(std::string_view rule, std::size_t width,
     std::vector<Gradient<T>> terms;
     std::vector<Push> pushes;
     for (std::size_t t = 0; t < weights.size(); ++t) {
-      terms.push_back(random_gradient<T>(700, width, 10 * static_cast<std::uint64_t>(step) + t));
+      terms.push_back(random_gradient<T>(120, width, 10 * static_cast<std::uint64_t>(step) + t));
       pushes.push_back(push_of(terms.back().ids, terms.back().values));
     }
     std::vector<WeightedPush> weighted;
