@@ -42,6 +42,12 @@ std::size_t payload_bytes(const RangeSpec& spec) {
   return static_cast<std::size_t>(spec.width) * (1 + slots) * size_of(spec.dtype);
 }
 
+void put_header(WireWriter& out, std::size_t element, std::size_t payload, std::size_t rows) {
+  out.put(static_cast<std::uint8_t>(element));
+  out.put(static_cast<std::uint64_t>(payload));
+  out.put(static_cast<std::uint64_t>(rows));
+}
+
 template <typename T>
 class TableStore final : public Store {
  public:
@@ -86,9 +92,7 @@ class TableStore final : public Store {
 
   std::vector<std::byte> save() const override {
     WireWriter out;
-    out.put(static_cast<std::uint8_t>(sizeof(T)));
-    out.put(static_cast<std::uint64_t>(payload_bytes_));
-    out.put(static_cast<std::uint64_t>(table_->size()));
+    put_header(out, sizeof(T), payload_bytes_, table_->size());
     for (std::size_t row = 0; row < table_->size(); ++row) {
       out.put(table_->id(row));
       out.put_bytes({table_->payload(row), payload_bytes_});
@@ -210,6 +214,25 @@ class TableStore final : public Store {
 std::unique_ptr<Store> make_table_store(const Init& init) {
   if (init.spec.dtype == DType::f64) return std::make_unique<TableStore<double>>(init);
   return std::make_unique<TableStore<float>>(init);
+}
+
+std::vector<std::byte> encode_table(const RangeSpec& spec, std::span<const std::uint64_t> ids,
+                                    std::span<const std::byte> values, std::span<const std::byte> state) {
+  const std::size_t payload = payload_bytes(spec);
+  const std::size_t own = static_cast<std::size_t>(spec.width) * size_of(spec.dtype);
+  const std::size_t rest = payload - own;
+  if (values.size() != ids.size() * own || (!state.empty() && state.size() != ids.size() * rest))
+    throw NetError("{} rows of a table come with {} bytes of values and {} of state", ids.size(),
+                   values.size(), state.size());
+  const std::vector<std::byte> zero(rest);
+  WireWriter out;
+  put_header(out, size_of(spec.dtype), payload, ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    out.put(ids[i]);
+    out.put_bytes(values.subspan(i * own, own));
+    out.put_bytes(state.empty() ? std::span(zero) : state.subspan(i * rest, rest));
+  }
+  return out.take();
 }
 
 std::size_t predicted_table_bytes(const RangeSpec& spec, std::size_t rows) {

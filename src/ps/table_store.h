@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "ps/store.h"
 
@@ -11,6 +13,11 @@ namespace hocket {
 // values that are a function of (seed, id); reading one that is not there gives these values and makes
 // nothing, so that replicas that are not read stay the same. Init::values is empty or what save() gave.
 std::unique_ptr<Store> make_table_store(const Init& init);
+
+// What save() of a table gives that holds these rows: their values, and the state of their optimizer, row by
+// row, or nothing: zero. How training goes on from a checkpoint. Throws NetError where they do not fit.
+std::vector<std::byte> encode_table(const RangeSpec& spec, std::span<const std::uint64_t> ids,
+                                    std::span<const std::byte> values, std::span<const std::byte> state);
 
 // What so many rows of the table take, growth included.
 std::size_t predicted_table_bytes(const RangeSpec& spec, std::size_t rows);

@@ -188,6 +188,21 @@ TEST(TableStore, ContinuesFromWhatWasSaved) {
   EXPECT_EQ(made->save(), original->save());
 }
 
+TEST(TableStore, BeginsWithTheRowsOfACheckpoint) {
+  Init init = table_of("adagrad", 2, DType::f64);
+  const Ids ids{4, 9};
+  const std::vector<double> values{1, 2, 3, 4}, state{5, 6, 7, 8};
+  const auto bytes = [](const std::vector<double>& v) { return std::as_bytes(std::span(v)); };
+  init.values = Payload::copy_of(encode_table(init.spec, ids, bytes(values), bytes(state)));
+  const auto table = make_store(init);
+  EXPECT_EQ(elements<double>(table->read(payload(ids))), values);
+  EXPECT_EQ(elements<double>(table->state(payload(ids))), state);
+  EXPECT_EQ(table->save(), encode_table(init.spec, ids, bytes(values), bytes(state)));
+  EXPECT_NO_THROW(encode_table(init.spec, ids, bytes(values), {}));
+  EXPECT_THROW(encode_table(init.spec, ids, bytes(values), bytes({1})), NetError);
+  EXPECT_THROW(encode_table(init.spec, ids, bytes({1, 2, 3}), {}), NetError);
+}
+
 TEST(TableStore, RefusesWhatDoesNotFit) {
   EXPECT_THROW(make_store(table_of("sgd", -1)), NetError);
   EXPECT_THROW(make_store(table_of("sgd", std::int64_t{1} << 40)), NetError);

@@ -1,7 +1,9 @@
 #include <limits>
 
 #include "runtime/lowering.h"
+#include "tensor/kernels/csr_update.h"
 #include "tensor/kernels/sparse.h"
+#include "tensor/reference/csr_update.h"
 #include "tensor/reference/sparse.h"
 
 namespace hocket {
@@ -23,6 +25,20 @@ CsrSpec csr_spec(const NodeView& node, int first, const ValueInfo& dense, std::i
 CsrSpec csr_forward_spec(const NodeView& node) { return csr_spec(node, 0, node.out(0), node.in_shape(3)[0]); }
 CsrSpec csr_dw_spec(const NodeView& node) { return csr_spec(node, 1, node.in(0), node.out_shape(0)[0]); }
 CsrSpec csr_rows_spec(const NodeView& node) { return csr_spec(node, 1, node.in(0), 0); }
+
+template <UpdateRule rule>
+CsrUpdateSpec csr_update_spec(const NodeView& node) {
+  CsrUpdateSpec spec;
+  spec.csr = csr_spec(node, 2, node.in(1), node.in_shape(0)[0]);
+  spec.update.rule = rule;
+  spec.update.eps = node.real("eps", 1e-10);
+  spec.update.dtype = spec.csr.dtype;
+  return spec;
+}
+
+template <UpdateRule rule>
+constexpr auto kCsrUpdate =
+    choose<kernel::make_csr_update, reference::make_csr_update, csr_update_spec<rule>>;
 
 // `ids` is operand 1 in all of them; `dense` is the value with one row of the table per id.
 EmbeddingSpec embedding_spec(const NodeView& node, const ValueInfo& dense, std::int64_t vocabulary) {
@@ -48,6 +64,8 @@ std::vector<Lowering> sparse_lowerings() {
       {"csr_matmul_dw", choose<kernel::make_csr_matmul_dw, reference::make_csr_matmul_dw, csr_dw_spec>},
       {"csr_matmul_dw_rows",
        choose<kernel::make_csr_matmul_dw_rows, reference::make_csr_matmul_dw_rows, csr_rows_spec>},
+      {"sgd_csr", kCsrUpdate<UpdateRule::sgd>},
+      {"adagrad_csr", kCsrUpdate<UpdateRule::adagrad>},
       {"embedding", choose<kernel::make_embedding, reference::make_embedding, lookup_spec>},
       {"embedding_grad", choose<kernel::make_embedding_grad, reference::make_embedding_grad, grad_spec>},
       {"embedding_grad_rows",

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "graph/differentiate.h"
+#include "graph/passes/csr_updates.h"
 #include "graph/passes/passes.h"
 #include "nn/initializer.h"
 #include "tensor/box.h"
@@ -94,6 +95,8 @@ PlacedStep training_step(const Graph& forward, const ProgramOptions& options) {
   } else {
     bucket_gradients(graph, step.placed.gradients, options.bucket_bytes);
   }
+  if (options.place.mesh.size() == 1 && options.kernels == KernelSet::fast)
+    update_from_csr(graph, step.placed.gradients);
   optimize(graph, options);
   return step;
 }

@@ -27,6 +27,24 @@ Values update(Scene& s, const std::string& rule, int slots, bool has_rows, bool 
   return {};
 }
 
+// Twelve rows of zero to four entries, of a column outside w too.
+Values csr_update(Scene& s, const std::string& op, bool has_state) {
+  const Shape shape{s.dim(5, 70), s.dim(1, 3)};
+  std::vector<std::int32_t> offsets{0}, columns;
+  for (int i = 0; i < 12; ++i) offsets.push_back(offsets.back() + i % 5);
+  for (int i = 0; i < 30; ++i) columns.push_back(static_cast<std::int32_t>(i * 7 % (shape[0] + 1)));
+  Values operands{s.parameter(shape),
+                  s.constant({12, shape[1]}),
+                  s.constant({30}),
+                  s.bind("columns", Tensor::of<std::int32_t>({30}, columns)),
+                  s.bind("offsets", Tensor::of<std::int32_t>({13}, offsets)),
+                  s.bind("hyper", Tensor::of<double>({4}, {0.1, 0.19, 0.002, 2}))};
+  if (has_state) operands.push_back(s.constant(shape, 0.01, 1));
+  s.graph().set_phase(Phase::update);
+  s.graph().apply(op, operands, {});
+  return {};
+}
+
 void add_rules(std::vector<OperatorCase>& cases) {
   const std::pair<std::string, int> rules[] = {{"sgd", 0},     {"momentum", 1}, {"nesterov", 1},
                                                {"adagrad", 1}, {"adam", 2},     {"adamw", 2}};
@@ -105,6 +123,8 @@ Values compress(Scene& s, const std::string& kind, double fraction) {
 std::vector<OperatorCase> update_cases() {
   std::vector<OperatorCase> cases;
   add_rules(cases);
+  cases.push_back({"sgd_csr", [](Scene& s) { return csr_update(s, "sgd_csr", false); }});
+  cases.push_back({"adagrad_csr", [](Scene& s) { return csr_update(s, "adagrad_csr", true); }});
   cases.push_back(clip_case("off", 0));
   cases.push_back(clip_case("loose", 1e6));
   cases.push_back(clip_case("tight", 0.5));

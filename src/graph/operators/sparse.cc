@@ -1,5 +1,7 @@
 // Sparse rows (CSR) times a dense matrix. The rows of a batch have no even cut: on several ranks each holds
 // its own, so values, columns and offsets are Local where the batch is sharded.
+#include <limits>
+
 #include "base/error.h"
 #include "graph/operators/lists.h"
 #include "graph/operators/operands.h"
@@ -127,13 +129,56 @@ class CsrMatmulDwRows final : public Operator {
   }
 };
 
+// w and its state ← sgd or adagrad for the gradient csr_matmul_dw(dy, values, columns, offsets) of w, in one
+// pass over the entries: what no entry names stays as it is. On one rank.
+class CsrUpdate final : public Operator {
+ public:
+  CsrUpdate(std::string_view name, std::vector<std::string_view> slots)
+      : name_(name), slots_(std::move(slots)) {}
+  std::string_view name() const override { return name_; }
+  std::vector<std::string_view> attribute_names() const override {
+    return slots_.empty() ? std::vector<std::string_view>{} : std::vector<std::string_view>{"eps"};
+  }
+
+  std::vector<int> updates() const override {
+    return slots_.empty() ? std::vector<int>{0} : std::vector<int>{0, 6};
+  }
+
+  std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
+    std::vector<std::string_view> names{"w", "dy", "values", "columns", "offsets", "hyper"};
+    names.insert(names.end(), slots_.begin(), slots_.end());
+    const Operands operands(in, std::move(names));
+    const std::int64_t rows = expect_csr(operands, 2);
+    operands.expect_float(0);
+    operands.expect_rank(0, 2);
+    operands.expect_dtype_of(1, 0);
+    operands.expect_shape(1, {rows, in[0].shape[1]});
+    operands.expect_dtype_of(2, 0);
+    operands.expect_dtype(5, DType::f64);
+    operands.expect_shape(5, {4});
+    if (!slots_.empty()) operands.expect_like(6, 0);
+    real_between(node, "eps", 0, 0, std::numeric_limits<double>::max());
+    return {};
+  }
+
+  double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {
+    return 4 * entry_flops(in[2].shape, in[0].shape[1]);
+  }
+
+ private:
+  std::string_view name_;
+  std::vector<std::string_view> slots_;
+};
+
 }  // namespace
 
 OperatorList sparse_operators() {
+  static const CsrUpdate kSgdCsr("sgd_csr", {});
+  static const CsrUpdate kAdaGradCsr("adagrad_csr", {"a"});
   static const CsrMatmul kCsrMatmul;
   static const CsrMatmulDw kCsrMatmulDw;
   static const CsrMatmulDwRows kCsrMatmulDwRows;
-  return {&kCsrMatmul, &kCsrMatmulDw, &kCsrMatmulDwRows};
+  return {&kCsrMatmul, &kCsrMatmulDw, &kCsrMatmulDwRows, &kSgdCsr, &kAdaGradCsr};
 }
 
 }  // namespace hocket
