@@ -31,10 +31,9 @@ Summary planned_summary(const TrainOptions& options, const Start& start, const T
   summary.restarts = start.restarts;
   if (with_servers || !team.is_alone()) summary.sync = options.sync;
   summary.transport = with_servers ? "servers" : team.transport();
-  summary.emulated = !options.emulate_net.empty() && !team.is_alone();
   summary.dtype = options.dtype;
   summary.seed = options.seed;
-  summary.emulated = is_emulated(options);
+  summary.emulated = is_emulated(options) || (!options.emulate_net.empty() && !team.is_alone());
   summary.zero = options.zero;
   if (options.target_accuracy > 0) summary.target_accuracy = options.target_accuracy;
   summary.version = kVersion;

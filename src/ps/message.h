@@ -49,6 +49,15 @@ struct Init {
   Payload values{};
   Payload state{};  // Of the optimizer; empty: zero.
 };
+// What a worker has done so far.
+struct WorkerAccount {
+  double compute_seconds = 0;
+  double wait_seconds = 0;
+  double cpu_seconds = 0;
+  std::uint64_t bytes_moved = 0;  // Pushed and pulled.
+  std::uint64_t messages_sent = 0;
+  std::int64_t peak_rss_bytes = 0;
+};
 struct Push {
   std::int32_t slice = 0;    // Whose share of the batch: that of the worker itself unless it took one over.
   std::int64_t clock = 0;    // Which batch.
@@ -57,8 +66,7 @@ struct Push {
   Payload values{};          // The gradient of the slice's part of the mean loss of the whole batch.
   double loss = 0;           // Of the slice, summed over its samples.
   std::int64_t samples = 0;
-  double compute_seconds = 0;  // Of the worker so far, as are:
-  double wait_seconds = 0;
+  WorkerAccount account{};
 };
 struct WorkerLost {
   std::int32_t worker = 0;
@@ -125,8 +133,7 @@ struct SliceStatus {
   std::int64_t clock = 0;  // Gradients that came.
   std::int64_t dropped = 0;
   std::vector<std::int64_t> staleness{};  // How many were applied with staleness 0, 1, …; the last: or more.
-  double compute_seconds = 0;
-  double wait_seconds = 0;
+  WorkerAccount account{};
 };
 struct RangeStatus {
   RangeId range = 0;

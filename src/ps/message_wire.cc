@@ -109,8 +109,10 @@ void fields(Io& io, auto& x) {
     all(x.dtype, x.optimizer, x.rate, x.segments, x.width, x.seed, x.spread);
   } else if constexpr (std::is_same_v<T, Init>) {
     all(x.spec, x.step, x.values, x.state);
+  } else if constexpr (std::is_same_v<T, WorkerAccount>) {
+    all(x.compute_seconds, x.wait_seconds, x.cpu_seconds, x.bytes_moved, x.messages_sent, x.peak_rss_bytes);
   } else if constexpr (std::is_same_v<T, Push>) {
-    all(x.slice, x.clock, x.version, x.ids, x.values, x.loss, x.samples, x.compute_seconds, x.wait_seconds);
+    all(x.slice, x.clock, x.version, x.ids, x.values, x.loss, x.samples, x.account);
   } else if constexpr (std::is_same_v<T, WorkerLost> || std::is_same_v<T, WorkerJoined>) {
     all(x.worker);
   } else if constexpr (std::is_same_v<T, ChangeRequest>) {
@@ -126,7 +128,7 @@ void fields(Io& io, auto& x) {
   } else if constexpr (std::is_same_v<T, StatusRequest>) {
     all(x.range, x.client);
   } else if constexpr (std::is_same_v<T, SliceStatus>) {
-    all(x.clock, x.dropped, x.staleness, x.compute_seconds, x.wait_seconds);
+    all(x.clock, x.dropped, x.staleness, x.account);
   } else if constexpr (std::is_same_v<T, RangeStatus>) {
     all(x.range, x.progress, x.slices);
   } else if constexpr (std::is_same_v<T, Misdirected>) {

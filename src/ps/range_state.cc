@@ -109,10 +109,7 @@ void RangeState::make_push(const Push& push, const Made& made) {
   }
   SliceStatus& slice = slices_[static_cast<std::size_t>(push.slice)];
   ++slice.clock;
-  if (made.client == worker_node(push.slice)) {
-    slice.compute_seconds = push.compute_seconds;
-    slice.wait_seconds = push.wait_seconds;
-  }
+  if (made.client == worker_node(push.slice)) slice.account = push.account;
   const std::int64_t serial = ++serials_;
   kept_[serial] = {made.client, made.sequence, push};
   follow(consistency_->on_push({serial, push.slice, push.clock, push.version}, version_));

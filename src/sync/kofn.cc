@@ -41,7 +41,6 @@ class KOfN final : public Consistency {
 
   bool update_is_batch() const override { return true; }
   bool may_read(int, std::int64_t clock, std::int64_t version) const override { return version >= clock; }
-  bool update_is_batch() const override { return true; }
 
   std::vector<std::byte> save() const override {
     WireWriter out;

@@ -1,20 +1,10 @@
 #include "train/rank_totals.h"
 
-#include <sys/resource.h>
-
 #include <iterator>
 
+#include "train/process_usage.h"
+
 namespace hocket {
-namespace {
-
-std::int64_t peak_rss_bytes() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
-}
-
-}  // namespace
-
 void add_up_ranks(Team& team, TrainResult& result) {
   const Traffic traffic = team.traffic();
   const RankSeconds& own = result.seconds;
@@ -27,7 +17,7 @@ void add_up_ranks(Team& team, TrainResult& result) {
                             own.wait_seconds,
                             static_cast<double>(traffic.bytes_sent),
                             static_cast<double>(traffic.messages_sent),
-                            static_cast<double>(peak_rss_bytes())};
+                            static_cast<double>(process_peak_rss_bytes())};
   const std::vector<double> all = team.gather(figures);
   for (auto at = all.begin(); at != all.end(); at += std::size(figures)) {
     result.ranks.push_back({at[0], at[1], at[2], at[3], at[4], at[5], at[6]});

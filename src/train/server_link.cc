@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "net/log.h"
+#include "ps/table_store.h"
 
 namespace hocket {
 namespace {
@@ -28,11 +29,19 @@ std::vector<std::string> slots_of(const ArenaLayout& state) {
 
 ServerLink::ServerLink(const NodePlace& place, Session& session, const ServerLinkOptions& options)
     : session_(session),
-      ranges_(model_ranges(session.program().layouts(), options.optimizer, options.servers)),
+      ranges_(model_ranges(session.program().layouts(), options.tables, options.optimizer, options.servers)),
       network_({place.me, place.key, place.coordinator, place.plaintext, 0}, log_to_stderr()),
       client_(place.me, network_),
       options_(options) {
   for (ModelRange& range : ranges_) range.spec.rate = options.rate;
+  if (options.tables.empty()) return;
+  const ArenaLayout::Entry& table =
+      session.program().layouts().parameters.at(options.tables.front().parameter);
+  for (int server = 0; server < options.servers; ++server) ids_[server];
+  for (std::int64_t id = 0; id < table.type.shape[0]; ++id) {
+    ids_[server_of_id(static_cast<std::uint64_t>(id), options.servers)].push_back(
+        static_cast<std::uint64_t>(id));
+  }
 }
 
 void ServerLink::pump(TimePoint until) {
@@ -56,51 +65,55 @@ void ServerLink::wait_for(const Ready& ready, Seconds patience, const char* comp
   }
 }
 
-template <typename Body>
-void ServerLink::for_each_range(const Body& body) {
-  for (std::size_t i = 0; i < ranges_.size(); ++i) {
-    if (ranges_[i].bytes > 0) body(static_cast<RangeId>(i), ranges_[i]);
-  }
-}
-
 void ServerLink::meet() {
   wait_for([&] { return client_.view().epoch > 0; }, kMeeting, "not all workers and servers have come");
 }
 
-std::span<std::byte> ServerLink::bytes_of(const ModelRange& range) {
+// The bytes of a dense range, piece by piece.
+Payload ServerLink::values_of(const ModelRange& range) {
   const StepMemory& memory = session_.memory();
   const Arena& arena = range.role == Role::buffer ? memory.buffers : memory.parameters;
-  return arena.bytes().subspan(range.offset, range.bytes);
+  auto values = std::make_shared<std::vector<std::byte>>(range.bytes);
+  for (const RangePiece& piece : range.pieces) {
+    std::memcpy(values->data() + piece.at, arena.data() + piece.offset, piece.bytes);
+  }
+  return {*values, values};
 }
 
 void ServerLink::give(std::int64_t step) {
-  for_each_range([&](RangeId id, const ModelRange& range) {
-    Init init{range.spec, step, Payload::copy_of(bytes_of(range)), {}};
-    if (step > 0 && range.role == Role::parameter) init.state = Payload::copy_of(state_of(range));
-    client_.change(id, std::move(init), Clock::now());
-  });
+  for (const ModelRange& range : ranges_) {
+    Init init{range.spec, step, {}, {}};
+    if (range.is_table()) {
+      init.values = Payload::copy_of(table_of(range, step > 0));
+    } else {
+      init.values = values_of(range);
+      if (step > 0 && range.role == Role::parameter) init.state = Payload::copy_of(state_of(range));
+    }
+    client_.change(range.id, std::move(init), Clock::now());
+  }
   const auto is_done = [&] {
-    bool all = true;
-    for_each_range([&](RangeId id, const ModelRange&) { all = all && client_.is_done(id); });
-    return all;
+    return std::all_of(ranges_.begin(), ranges_.end(),
+                       [&](const ModelRange& range) { return client_.is_done(range.id); });
   };
   wait_for(is_done, kAnswer, "the servers have not taken the parameters");
 }
 
-// Calls `copy` with each place in the state of a range, which has one slot after the other, and the bytes of
-// the session's state that belong there.
+// Calls `copy` with each place in the state of a dense range, which has one slot after the other, and the
+// bytes of the session's state that belong there.
 template <typename Copy>
 void ServerLink::for_each_state(const ModelRange& range, const Copy& copy) {
   const StepLayouts& layouts = session_.program().layouts();
   const std::vector<std::string> slots = slots_of(layouts.state);
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {
-    for (const ArenaLayout::Entry& entry : layouts.parameters.entries()) {
-      const std::size_t begin = std::max(entry.offset, range.offset);
-      const std::size_t end = std::min(entry.offset + entry.bytes(), range.offset + range.bytes);
-      if (begin >= end) continue;
-      const std::size_t own = layouts.state.at(slots[slot] + entry.name).offset + (begin - entry.offset);
-      copy(slot * range.bytes + (begin - range.offset),
-           session_.memory().state.bytes().subspan(own, end - begin));
+    for (const RangePiece& piece : range.pieces) {
+      for (const ArenaLayout::Entry& entry : layouts.parameters.entries()) {
+        const std::size_t begin = std::max(entry.offset, piece.offset);
+        const std::size_t end = std::min(entry.offset + entry.bytes(), piece.offset + piece.bytes);
+        if (begin >= end) continue;
+        const std::size_t own = layouts.state.at(slots[slot] + entry.name).offset + (begin - entry.offset);
+        copy(slot * range.bytes + piece.at + (begin - piece.offset),
+             session_.memory().state.bytes().subspan(own, end - begin));
+      }
     }
   }
 }
@@ -113,21 +126,70 @@ std::vector<std::byte> ServerLink::state_of(const ModelRange& range) {
   return state;
 }
 
+// Calls `copy` with the number of each row among those of its server, the part of it (the values, then the
+// optimizer's slots), and the bytes of that part in the session.
+template <typename Copy>
+void ServerLink::for_each_row(const ModelRange& range, const Copy& copy) {
+  const StepLayouts& layouts = session_.program().layouts();
+  const std::vector<std::string> slots = slots_of(layouts.state);
+  const std::size_t row = static_cast<std::size_t>(range.spec.width) * size_of(range.spec.dtype);
+  const std::vector<std::uint64_t>& ids = ids_.at(range.server);
+  for (std::size_t part = 0; part <= slots.size(); ++part) {
+    const std::span<std::byte> all =
+        part == 0
+            ? session_.memory().parameters.bytes().subspan(layouts.parameters.at(range.table).offset)
+            : session_.memory().state.bytes().subspan(layouts.state.at(slots[part - 1] + range.table).offset);
+    for (std::size_t i = 0; i < ids.size(); ++i) copy(i, part, all.subspan(ids[i] * row, row));
+  }
+}
+
+std::vector<std::byte> ServerLink::table_of(const ModelRange& range, bool with_state) {
+  const std::size_t slots = slots_of(session_.program().layouts().state).size();
+  const std::size_t row = static_cast<std::size_t>(range.spec.width) * size_of(range.spec.dtype);
+  const std::vector<std::uint64_t>& ids = ids_.at(range.server);
+  std::vector<std::byte> values(ids.size() * row), state(with_state ? ids.size() * row * slots : 0);
+  for_each_row(range, [&](std::size_t i, std::size_t part, std::span<const std::byte> own) {
+    if (part > 0 && !with_state) return;
+    std::byte* to = part == 0 ? values.data() + i * row : state.data() + (i * slots + part - 1) * row;
+    std::memcpy(to, own.data(), row);
+  });
+  return encode_table(range.spec, ids, values, state);
+}
+
+void ServerLink::take_table(const ModelRange& range, const PullDone& pulled) {
+  const std::size_t slots = slots_of(session_.program().layouts().state).size();
+  const std::size_t row = static_cast<std::size_t>(range.spec.width) * size_of(range.spec.dtype);
+  const std::size_t values = ids_.at(range.server).size() * row;
+  if (pulled.values.bytes.size() != values || pulled.state.bytes.size() != values * slots) {
+    throw NetError("rows of {} came with {} bytes and {} of state instead of {} and {}", range.table,
+                   pulled.values.bytes.size(), pulled.state.bytes.size(), values, values * slots);
+  }
+  for_each_row(range, [&](std::size_t i, std::size_t part, std::span<std::byte> own) {
+    const std::byte* from = part == 0 ? pulled.values.bytes.data() + i * row
+                                      : pulled.state.bytes.data() + (i * slots + part - 1) * row;
+    std::memcpy(own.data(), from, row);
+  });
+}
+
 void ServerLink::ask(std::int64_t batch) {
   is_asking_ = true;
   pulled_.clear();
-  for_each_range([&](RangeId id, const ModelRange&) { client_.pull(id, batch, {}, 0, true, Clock::now()); });
+  for (const ModelRange& range : ranges_) {
+    Payload ids;
+    if (range.is_table()) ids = Payload::copy_of(std::as_bytes(std::span(ids_.at(range.server))));
+    client_.pull(range.id, batch, std::move(ids), 0, true, Clock::now());
+  }
 }
 
 std::optional<RangeProgress> ServerLink::take() {
   bool all = is_asking_;
-  for_each_range([&](RangeId id, const ModelRange&) {
-    if (std::optional<PullDone> pulled = client_.take_pull(id)) pulled_[id] = std::move(*pulled);
-    all = all && pulled_.contains(id);
-  });
+  for (const ModelRange& range : ranges_) {
+    if (std::optional<PullDone> pulled = client_.take_pull(range.id)) pulled_[range.id] = std::move(*pulled);
+    all = all && pulled_.contains(range.id);
+  }
   if (!all || !are_in_step()) return std::nullopt;
   is_asking_ = false;
-  for_each_range([&](RangeId id, const ModelRange& range) { take_range(range, pulled_.at(id)); });
+  for (const ModelRange& range : ranges_) take_range(range, pulled_.at(range.id));
   return pulled_.begin()->second.progress;
 }
 
@@ -153,14 +215,18 @@ RangeProgress ServerLink::wait_and_take() {
 }
 
 void ServerLink::take_range(const ModelRange& range, const PullDone& pulled) {
-  const std::span<std::byte> own = bytes_of(range);
+  if (range.is_table()) return take_table(range, pulled);
   const std::size_t state =
       range.role == Role::parameter ? slots_of(session_.program().layouts().state).size() * range.bytes : 0;
-  if (pulled.values.bytes.size() != own.size() || pulled.state.bytes.size() < state) {
+  if (pulled.values.bytes.size() != range.bytes || pulled.state.bytes.size() < state) {
     throw NetError("range {} came with {} bytes and {} of state instead of {} and {}", pulled.range,
-                   pulled.values.bytes.size(), pulled.state.bytes.size(), own.size(), state);
+                   pulled.values.bytes.size(), pulled.state.bytes.size(), range.bytes, state);
   }
-  std::memcpy(own.data(), pulled.values.bytes.data(), own.size());
+  const StepMemory& memory = session_.memory();
+  const Arena& arena = range.role == Role::buffer ? memory.buffers : memory.parameters;
+  for (const RangePiece& piece : range.pieces) {
+    std::memcpy(arena.data() + piece.offset, pulled.values.bytes.data() + piece.at, piece.bytes);
+  }
   if (state == 0) return;
   for_each_state(range, [&](std::size_t from, std::span<std::byte> to) {
     std::memcpy(to.data(), pulled.state.bytes.data() + from, to.size());
@@ -169,7 +235,9 @@ void ServerLink::take_range(const ModelRange& range, const PullDone& pulled) {
 
 void ServerLink::ask_for_status() {
   const View& view = client_.view();
-  network_.send(server_node(view.chains.at(0).servers.front()), StatusRequest{0, kRecorder});
+  const RangeId first = ranges_.front().id;
+  network_.send(server_node(view.chains.at(static_cast<std::size_t>(first)).servers.front()),
+                StatusRequest{first, kRecorder});
 }
 
 void ServerLink::end() {

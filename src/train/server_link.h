@@ -13,6 +13,7 @@
 namespace hocket {
 
 struct ServerLinkOptions {
+  std::vector<TableUse> tables{};
   OptimizerSpec optimizer{};
   RateSpec rate{};
   int servers = 1;
@@ -48,9 +49,11 @@ class ServerLink {
  private:
   template <typename Ready>
   void wait_for(const Ready& ready, Seconds patience, const char* complaint);
-  std::span<std::byte> bytes_of(const ModelRange& range);
-  template <typename Body>
-  void for_each_range(const Body& body);
+  Payload values_of(const ModelRange& range);
+  std::vector<std::byte> table_of(const ModelRange& range, bool with_state);
+  void take_table(const ModelRange& range, const PullDone& pulled);
+  template <typename Copy>
+  void for_each_row(const ModelRange& range, const Copy& copy);
   template <typename Copy>
   void for_each_state(const ModelRange& range, const Copy& copy);
   std::vector<std::byte> state_of(const ModelRange& range);
@@ -59,6 +62,7 @@ class ServerLink {
 
   Session& session_;
   std::vector<ModelRange> ranges_;
+  std::map<int, std::vector<std::uint64_t>> ids_;  // Of tables, by server.
   NodeNetwork network_;
   Client client_;
   ServerLinkOptions options_;

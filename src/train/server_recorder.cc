@@ -81,7 +81,10 @@ class Recording {
 
   ServerLinkOptions link_options() const {
     const DisciplineKind kind = Discipline::parse(options_.sync).kind;
-    ServerLinkOptions link{options_.optimizer, {}, options_.servers, false};
+    ServerLinkOptions link;
+    link.tables = find_tables(session_.model());
+    link.optimizer = options_.optimizer;
+    link.servers = options_.servers;
     link.rate = {options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
                  steps_per_epoch()};
     link.is_in_step = kind == DisciplineKind::bsp || kind == DisciplineKind::kofn;
@@ -239,8 +242,12 @@ class Recording {
     result.seconds.train_seconds = trained_until(ended_);
     for (const SliceStatus& slice : status_.slices) {
       RankSeconds seconds = result.seconds;
-      seconds.compute_seconds = slice.compute_seconds;
-      seconds.wait_seconds = slice.wait_seconds;
+      seconds.compute_seconds = slice.account.compute_seconds;
+      seconds.wait_seconds = slice.account.wait_seconds;
+      seconds.cpu_seconds = slice.account.cpu_seconds;
+      result.bytes_sent += slice.account.bytes_moved;
+      result.messages_sent += slice.account.messages_sent;
+      result.peak_rss_bytes = std::max(result.peak_rss_bytes, slice.account.peak_rss_bytes);
       result.ranks.push_back(seconds);
       result.gradients.push_back(counts_of(slice));
     }

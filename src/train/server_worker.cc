@@ -1,8 +1,9 @@
 #include "train/server_worker.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+#include <map>
+#include <thread>
 
 #include "base/error.h"
 #include "net/log.h"
@@ -10,18 +11,25 @@
 #include "sync/discipline.h"
 #include "tensor/kernels/threads.h"
 #include "train/model_ranges.h"
+#include "train/process_usage.h"
 #include "train/slice_gradient.h"
+#include "train/straggler.h"
 #include "train/worker_exchange.h"
 
 namespace hocket {
 namespace {
 
 // A whole replica of its own, with the share of a batch that one worker computes.
-TrainOptions of_one_worker(const TrainOptions& options) {
+TrainOptions of_one_worker(const TrainOptions& options, bool has_tables) {
   TrainOptions own = options;
   own.batch = (options.batch + options.workers - 1) / options.workers;
   own.mesh.clear();
+  if (has_tables) own.model = compact_model(options.model);
   return own;
+}
+
+std::vector<TableUse> tables_of(const TrainOptions& options, const DataInfo& info) {
+  return find_tables(*build_batch_model(options, info, Mesh()));
 }
 
 class ServerWorker final : public WorkerMemory {
@@ -29,19 +37,25 @@ class ServerWorker final : public WorkerMemory {
   ServerWorker(const TrainOptions& given, const NodePlace& place)
       : data_(open_session_data(given)),
         options_(with_defaults(given, data_.train->info())),
-        own_(of_one_worker(options_)),
+        tables_(tables_of(options_, data_.train->info())),
+        own_(of_one_worker(options_, !tables_.empty())),
+        info_(tables_.empty() ? data_.train->info() : compact_info(data_.train->info(), own_.batch)),
         discipline_(Discipline::parse(options_.sync)),
         place_(place),
+        straggler_(options_, place.me.index, options_.workers),
         network_(network_options(), log_to_stderr()),
         session_(
-            own_, data_.train->info(), team_, [&](std::size_t bytes) { return allocate(bytes); },
-            discipline_.push_every > 1),
-        gradient_(options_, *data_.train, session_, options_.workers, discipline_.push_every > 1),
-        ranges_(model_ranges(session_.program().layouts(), options_.optimizer, options_.servers)),
-        changes_(allocate(session_.memory().buffers.size())) {
-    // A slice that is taken over needs the values of the batch before while those of the next arrive range by
-    // range.
-    if (worker_options().takes_over) landing_ = allocate(session_.memory().parameters.size());
+            own_, info_, team_, [&](std::size_t bytes) { return allocate(bytes); }, accumulates()),
+        gradient_(options_, *data_.train, session_, options_.workers, accumulates()),
+        ranges_(model_ranges(session_.program().layouts(), tables_, options_.optimizer, options_.servers)) {
+    if (session_.memory().gradients.size() != session_.memory().parameters.size()) {
+      throw ConfigError("model {} has gradients by rows, which servers do not take", options_.model);
+    }
+    if (!tables_.empty() && (discipline_.fetch_every > 1 || discipline_.push_every > 1)) {
+      throw ConfigError("--sync {}: every batch of {} needs other rows; fetch and push every one",
+                        options_.sync, options_.model);
+    }
+    for (const ModelRange& range : ranges_) prepare(range);
   }
 
   void run() {
@@ -50,37 +64,57 @@ class ServerWorker final : public WorkerMemory {
       const TimePoint start = Clock::now();
       restore_statistics();
       const SliceGradient::Outcome outcome = gradient_.compute(task->slice, task->clock, task->adds);
+      slow_down(task->clock, Seconds(Clock::now() - start).count());
       computed_ += Seconds(Clock::now() - start).count();
       exchange.finish(task->is_pushed ? pushes(outcome, exchange.waited()) : std::vector<Push>());
     }
   }
 
-  Payload ids(RangeId, int, std::int64_t) override { return {}; }
-
-  std::uint64_t destination(RangeId range) override {
-    return options_.replicas > 1 ? 0 : network_.destination_of(landing_of(at(range)).data());
+  // The next three in the thread of the exchange, while nothing is computed.
+  Payload ids(RangeId id, int slice, std::int64_t clock) override {
+    const ModelRange& range = at(id);
+    if (!range.is_table()) return {};
+    rows_ = &gradient_.prepare(slice, clock);
+    return Payload::copy_of(std::as_bytes(rows_->ids(range.server)));
   }
 
-  // In the thread of the exchange, while nothing is computed.
+  std::uint64_t destination(RangeId id) override {
+    return options_.replicas > 1 || at(id).is_table()
+               ? 0
+               : network_.destination_of(memory_.at(id).landing.data());
+  }
+
   void take(const PullDone& pulled) override {
     const ModelRange& range = at(pulled.range);
-    const std::span<std::byte> own = bytes_of(range);
     const std::span<const std::byte> values =
-        pulled.destination == 0 ? pulled.values.bytes : landing_of(range);
-    if (values.size() != own.size()) {
-      throw NetError("range {} came with {} bytes instead of {}", pulled.range, values.size(), own.size());
+        pulled.destination == 0 ? pulled.values.bytes : memory_.at(pulled.range).landing;
+    const std::size_t expected =
+        range.is_table() ? rows_in(range, session_.memory().parameters).size() : range.bytes;
+    if (values.size() != expected) {
+      throw NetError("range {} came with {} bytes instead of {}", pulled.range, values.size(), expected);
     }
-    if (values.data() != own.data()) std::memcpy(own.data(), values.data(), own.size());
-    if (range.role == Role::buffer) statistics_.assign(own.begin(), own.end());
+    pulled_bytes_ += values.size();
+    scatter(range, values);
+    if (range.role == Role::buffer) statistics_.assign(values.begin(), values.end());
   }
 
  private:
+  // Of a range: where servers put its values, and where the gradient lies that is pushed.
+  struct RangeMemory {
+    std::span<std::byte> landing;
+    std::span<std::byte> gradient;
+    bool is_gathered = false;  // From several pieces of the arena.
+  };
+
+  bool accumulates() const { return discipline_.push_every > 1; }
+
+  // Parameters and statistics, their gradients and changes, and all that lies there once more for its way.
   NodeNetworkOptions network_options() const {
     std::size_t bytes = 0;
-    const std::unique_ptr<Graph> model = build_batch_model(own_, data_.train->info(), Mesh());
-    for (const Role role : {Role::parameter, Role::buffer}) bytes += ArenaLayout(*model, role).bytes();
-    bytes *= 3;  // With gradients, what lands, and changes of statistics.
-    return {place_.me, place_.key, place_.coordinator, place_.plaintext, bytes + 5 * kAlignment};
+    const std::unique_ptr<Graph> model = build_batch_model(own_, info_, Mesh());
+    for (const Role role : {Role::parameter, Role::buffer}) bytes += 4 * ArenaLayout(*model, role).bytes();
+    bytes += 4 * static_cast<std::size_t>(range_count(options_.servers)) * kAlignment;
+    return {place_.me, place_.key, place_.coordinator, place_.plaintext, bytes};
   }
 
   // Of the memory that servers of this host see.
@@ -90,29 +124,54 @@ class ServerWorker final : public WorkerMemory {
     return part;
   }
 
+  // Values go to the parameters at once, unless they lie in pieces there or are needed until all have come: a
+  // slice that is taken over needs those of the batch before.
+  void prepare(const ModelRange& range) {
+    if (range.is_table()) return;
+    RangeMemory& memory = memory_[range.id];
+    const StepMemory& step = session_.memory();
+    const bool is_buffer = range.role == Role::buffer;
+    const std::span<std::byte> own = range.in(is_buffer ? step.buffers.bytes() : step.parameters.bytes());
+    memory.is_gathered = own.empty();
+    memory.landing = own.empty() || worker_options().takes_over ? allocate(range.bytes) : own;
+    memory.gradient = own.empty() || is_buffer ? allocate(range.bytes) : range.in(step.gradients.bytes());
+  }
+
   WorkerOptions worker_options() const {
     WorkerOptions options;
     options.worker = place_.me.index;
     options.workers = options_.workers;
     options.batches = options_.steps;
-    for (std::size_t i = 0; i < ranges_.size(); ++i) {
-      if (ranges_[i].bytes > 0) options.ranges.push_back(static_cast<RangeId>(i));
-    }
+    for (const ModelRange& range : ranges_) options.ranges.push_back(range.id);
     return hocket::worker_options(discipline_, options);
   }
 
-  const ModelRange& at(RangeId range) const { return ranges_.at(static_cast<std::size_t>(range)); }
-
-  std::span<std::byte> bytes_of(const ModelRange& range) {
-    const Arena& arena =
-        range.role == Role::buffer ? session_.memory().buffers : session_.memory().parameters;
-    return arena.bytes().subspan(range.offset, range.bytes);
+  const ModelRange& at(RangeId id) const {
+    const auto found =
+        std::find_if(ranges_.begin(), ranges_.end(), [&](const ModelRange& r) { return r.id == id; });
+    HOCKET_CHECK(found != ranges_.end(), "no range {}", id);
+    return *found;
   }
 
-  // Where the servers put the values of a range.
-  std::span<std::byte> landing_of(const ModelRange& range) {
-    if (landing_.empty() || range.role == Role::buffer) return bytes_of(range);
-    return landing_.subspan(range.offset, range.bytes);
+  // The rows of a server in the block of a table, in an arena that lies as the parameters do.
+  std::span<std::byte> rows_in(const ModelRange& range, const Arena& arena) {
+    const std::size_t offset = session_.program().layouts().parameters.at(range.table).offset;
+    const std::size_t row = static_cast<std::size_t>(range.spec.width) * size_of(range.spec.dtype);
+    return arena.bytes().subspan(offset + static_cast<std::size_t>(rows_->first(range.server)) * row,
+                                 rows_->ids(range.server).size() * row);
+  }
+
+  void scatter(const ModelRange& range, std::span<const std::byte> values) {
+    if (range.is_table()) {
+      std::copy(values.begin(), values.end(), rows_in(range, session_.memory().parameters).begin());
+      return;
+    }
+    const Arena& arena =
+        range.role == Role::buffer ? session_.memory().buffers : session_.memory().parameters;
+    for (const RangePiece& piece : range.pieces) {
+      std::byte* to = arena.data() + piece.offset;
+      if (to != values.data() + piece.at) std::memcpy(to, values.data() + piece.at, piece.bytes);
+    }
   }
 
   // Running statistics go on from what was pulled, whatever was computed since.
@@ -120,34 +179,51 @@ class ServerWorker final : public WorkerMemory {
     std::copy(statistics_.begin(), statistics_.end(), session_.memory().buffers.bytes().begin());
   }
 
+  void slow_down(std::int64_t clock, double computed) const {
+    if (straggler_.is_active())
+      std::this_thread::sleep_for(Seconds(straggler_.seconds_left(clock, computed)));
+  }
+
   // What this slice adds to the average of all.
   template <typename T>
-  void find_changes() {
+  void find_changes(std::span<std::byte> changes) {
     const auto share = static_cast<T>(1.0 / options_.workers);
-    const std::size_t count = statistics_.size() / sizeof(T);
     const auto* before = reinterpret_cast<const T*>(statistics_.data());
     const auto* after = reinterpret_cast<const T*>(session_.memory().buffers.data());
-    auto* change = reinterpret_cast<T*>(changes_.data());
-    for (std::size_t i = 0; i < count; ++i) change[i] = share * (after[i] - before[i]);
+    auto* change = reinterpret_cast<T*>(changes.data());
+    for (std::size_t i = 0; i < changes.size() / sizeof(T); ++i) change[i] = share * (after[i] - before[i]);
+  }
+
+  Payload gradient_of(const ModelRange& range) {
+    if (range.is_table()) return {rows_in(range, session_.memory().gradients), nullptr};
+    const RangeMemory& memory = memory_.at(range.id);
+    if (range.role == Role::buffer && range.spec.dtype == DType::f64) {
+      find_changes<double>(memory.gradient);
+    } else if (range.role == Role::buffer) {
+      find_changes<float>(memory.gradient);
+    } else if (memory.is_gathered) {
+      for (const RangePiece& piece : range.pieces) {
+        std::memcpy(memory.gradient.data() + piece.at, session_.memory().gradients.data() + piece.offset,
+                    piece.bytes);
+      }
+    }
+    return {memory.gradient, nullptr};
   }
 
   std::vector<Push> pushes(const SliceGradient::Outcome& outcome, double waited) {
-    if (ranges_.back().spec.dtype == DType::f64) {
-      find_changes<double>();
-    } else {
-      find_changes<float>();
-    }
     std::vector<Push> pushes;
+    pushes.reserve(ranges_.size());
     for (const ModelRange& range : ranges_) {
-      if (range.bytes == 0) continue;
       Push push;
-      const std::span<const std::byte> all = range.role == Role::buffer ? std::span<const std::byte>(changes_)
-                                                                        : session_.memory().gradients.bytes();
-      push.values.bytes = all.subspan(range.offset, range.bytes);
+      push.values = gradient_of(range);
+      if (range.is_table()) push.ids = Payload::copy_of(std::as_bytes(rows_->ids(range.server)));
       push.loss = outcome.loss;
       push.samples = outcome.samples;
-      push.compute_seconds = computed_;
-      push.wait_seconds = waited;
+      push.account.compute_seconds = computed_;
+      push.account.bytes_moved = pulled_bytes_;
+      push.account.wait_seconds = waited;
+      push.account.cpu_seconds = process_cpu_seconds();
+      push.account.peak_rss_bytes = process_peak_rss_bytes();
       pushes.push_back(std::move(push));
     }
     return pushes;
@@ -155,18 +231,22 @@ class ServerWorker final : public WorkerMemory {
 
   SessionData data_;
   TrainOptions options_;
+  std::vector<TableUse> tables_;
   TrainOptions own_;
+  DataInfo info_;
   Discipline discipline_;
   NodePlace place_;
+  Straggler straggler_;
   NodeNetwork network_;
   std::size_t used_ = 0;
   Team team_;
   Session session_;
   SliceGradient gradient_;
   std::vector<ModelRange> ranges_;
-  std::span<std::byte> landing_;       // Empty: the parameters themselves.
-  std::span<std::byte> changes_;       // Of the statistics by this slice, for the servers.
-  std::vector<std::byte> statistics_;  // As they were pulled.
+  std::map<RangeId, RangeMemory> memory_;  // Of dense ranges.
+  const BatchRows* rows_ = nullptr;        // Of the batch at hand.
+  std::vector<std::byte> statistics_;      // As they were pulled.
+  std::uint64_t pulled_bytes_ = 0;
   double computed_ = 0;
 };
 

@@ -23,8 +23,22 @@ SliceGradient::SliceGradient(const TrainOptions& options, const Dataset& data, S
   executable.bind(slot_, "key", reinterpret_cast<std::byte*>(key_));
 }
 
-// Batches that others have done meanwhile are left out.
+const BatchRows& SliceGradient::prepare(int slice, std::int64_t clock) {
+  if (!rows_) rows_.emplace(data_.info(), options_.servers);
+  if (prepared_for_ != std::pair(slice, clock)) {
+    prepared_ = &load(slice, clock);
+    prepared_for_ = {slice, clock};
+    rows_->compact(*prepared_);
+  }
+  return *rows_;
+}
+
 const Batch& SliceGradient::batch_of(int slice, std::int64_t clock) {
+  return prepared_for_ == std::pair(slice, clock) ? *prepared_ : load(slice, clock);
+}
+
+// Batches that others have done meanwhile are left out.
+const Batch& SliceGradient::load(int slice, std::int64_t clock) {
   Source& source = sources_[slice];
   if (source.loader == nullptr || source.clock > clock) {
     const std::int64_t size = data_.info().size;

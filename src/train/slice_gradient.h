@@ -2,8 +2,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "data/loader.h"
+#include "train/batch_rows.h"
 #include "train/session.h"
 
 namespace hocket {
@@ -18,9 +21,13 @@ class SliceGradient {
     std::int64_t samples = 0;
   };
 
-  // `accumulates` as the session was made.
+  // `accumulates` as the session was made. With tables, the session's are blocks of their rows
+  // (batch_rows.h).
   SliceGradient(const TrainOptions& options, const Dataset& data, Session& session, int slices,
                 bool accumulates);
+
+  // The rows of tables that the slice needs, where the model has tables: compute() of that slice comes next.
+  const BatchRows& prepare(int slice, std::int64_t clock);
 
   // Leaves the gradient of the slice's part of the batch's mean loss in the session's gradient arena, or adds
   // it to what is there. Throws Error when the loss is not finite.
@@ -33,6 +40,7 @@ class SliceGradient {
   };
 
   const Batch& batch_of(int slice, std::int64_t clock);
+  const Batch& load(int slice, std::int64_t clock);
   void set_dloss(double value);
 
   const TrainOptions& options_;
@@ -42,6 +50,9 @@ class SliceGradient {
   bool accumulates_;
   Slot slot_;
   std::map<int, Source> sources_;  // By slice.
+  std::optional<BatchRows> rows_;  // Of the batch that is prepared:
+  const Batch* prepared_ = nullptr;
+  std::pair<int, std::int64_t> prepared_for_{-1, -1};  // Slice and clock.
   Tensor dloss_;
   std::int64_t key_[3] = {0, 0, 0};
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <thread>
 
 #include "base/error.h"
@@ -15,6 +14,7 @@
 #include "train/checkpoint_store.h"
 #include "train/diagnose.h"
 #include "train/evaluate.h"
+#include "train/process_usage.h"
 #include "train/rank_totals.h"
 #include "train/session.h"
 #include "train/straggler.h"
@@ -27,12 +27,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(SteadyClock::now().time_since_epoch()).count();
-}
-
-double cpu_seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 double norm(const Tensor& tensor) {
@@ -362,7 +356,7 @@ class Training {
     RankSeconds seconds;
     seconds.wall_seconds = 1e-9 * static_cast<double>(now_ns() - began_);
     seconds.train_seconds = train_seconds();
-    seconds.cpu_seconds = cpu_seconds();
+    seconds.cpu_seconds = process_cpu_seconds();
     const Communicator* communicator = team_.communicator();
     const std::int64_t busy = communicator == nullptr ? 0 : communicator->busy_ns();
     const std::int64_t exposed = communicator == nullptr ? 0 : communicator->exposed_ns();

@@ -78,6 +78,10 @@ void WorkerExchange::advance(Worker& worker, TimePoint now) {
     const std::lock_guard lock(mutex_);
     if (pushes_) {
       is_computing_ = false;
+      for (Push& push : *pushes_) {
+        push.account.bytes_moved += network_.traffic().bytes_sent;
+        push.account.messages_sent = network_.traffic().messages_sent;
+      }
       worker.finish(std::move(*pushes_), now);
       pushes_.reset();
     }
