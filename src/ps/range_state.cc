@@ -56,7 +56,10 @@ PullDone RangeState::read(const PullRequest& pull) {
   PullDone done{pull.range, pull.request, progress()};
   done.destination = pull.destination;
   done.values = store_->read(pull.ids);
-  if (pull.with_state) done.state = store_->state(pull.ids);
+  if (pull.with_state) {
+    done.values = Payload::copy_of(done.values.bytes);  // The store's next answer takes its place.
+    done.state = store_->state(pull.ids);
+  }
   return done;
 }
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "base/error.h"
 #include "cli/exit_code.h"
@@ -52,8 +54,11 @@ class NodeLauncher final : public RankEvents {
 
   void on_start(Rank, int, const std::string&) override {}
 
-  void on_output(Rank, OutputKind kind, std::string_view bytes) override {
-    if (kind == OutputKind::err) write_raw(bytes);
+  // What several nodes say alike, as of a setting that none can follow, is said once.
+  void on_output(Rank rank, OutputKind kind, std::string_view bytes) override {
+    if (kind != OutputKind::err) return;
+    const bool is_new = said_.insert(std::string(bytes)).second;
+    if (is_new || rank == kRecorderRank) write_raw(bytes);
   }
 
   void on_exit(Rank rank, int status) override { ended_[rank] = status; }
@@ -115,7 +120,7 @@ class NodeLauncher final : public RankEvents {
     }
     code_ = WIFSIGNALED(status) ? static_cast<int>(kPeerFailed) : WEXITSTATUS(status);
     if (code_ == kDone) code_ = kPeerFailed;
-    say(rank, status, "the run cannot go on");
+    if (WIFSIGNALED(status)) say(rank, status, "the run cannot go on");
     nodes_.clear();
   }
 
@@ -168,6 +173,7 @@ class NodeLauncher final : public RankEvents {
   int code_ = kPeerFailed;
   std::map<Rank, std::unique_ptr<LocalRanks>> nodes_;
   std::map<Rank, int> ended_;
+  std::set<std::string> said_;
 };
 
 }  // namespace
