@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/simulate_ps.h"
 #include "cli/terminal.h"
 #include "cli/units.h"
 #include "collective/choose.h"
@@ -174,14 +175,15 @@ int run_topology(const Arguments& arguments) {
 }
 
 int run_simulate(const Arguments& arguments) {
-  constexpr std::string_view kWhat[] = {"collective", "topology"};
-  if (arguments.words().empty()) throw ConfigError("simulate: what? There is: collective, topology");
+  constexpr std::string_view kWhat[] = {"collective", "topology", "ps"};
+  if (arguments.words().empty()) throw ConfigError("simulate: what? There is: collective, topology, ps");
   const std::string& what = arguments.words().front();
   if (what == kWhat[0]) return run_collective(arguments);
   if (what == kWhat[1]) return run_topology(arguments);
+  if (what == kWhat[2]) return run_simulate_ps(arguments);
   const std::string hint = did_you_mean(what, kWhat);
   throw ConfigError("simulate: cannot simulate {}{}", what,
-                    hint.empty() ? "; there is: collective, topology" : hint);
+                    hint.empty() ? "; there is: collective, topology, ps" : hint);
 }
 
 }  // namespace
@@ -189,8 +191,9 @@ int run_simulate(const Arguments& arguments) {
 Command simulate_command() {
   Command command;
   command.name = "simulate";
-  command.summary = "replay a collective on a modelled cluster of up to 100,000 ranks";
-  command.usages = {"collective [options]", "topology [options]"};
+  command.summary =
+      "replay a collective on up to 100,000 modelled ranks; break parameter servers under virtual time";
+  command.usages = {"collective [options]", "topology [options]", "ps [options]"};
   command.options = {
       {"collective", "NAME", "which collective (all_reduce)"},
       {"algorithm", "LIST", "algorithms, or all (all)"},
@@ -199,13 +202,15 @@ Command simulate_command() {
       {"topology", "TOPOLOGY", "a file, uniform[:alpha=20us,bandwidth=10Gbit,...] or this (uniform)"},
       {"explain", "", "show what would be chosen, and why"},
   };
+  for (Option& option : simulate_ps_options()) command.options.push_back(std::move(option));
   for (Option& option : output_options()) {
     if (option.flag != "quiet") command.options.push_back(std::move(option));
   }
   command.examples = {
       "hocket simulate collective --algorithm ring,binomial --ranks 10,100,1000,10000 --bytes 4KiB",
       "hocket simulate collective --ranks 32 --topology racks.toml --explain",
-      "hocket simulate topology --ranks 32 --topology racks.toml"};
+      "hocket simulate topology --ranks 32 --topology racks.toml",
+      "hocket simulate ps --seeds 1000 --replicas 3 --sync ps:bsp"};
   command.max_words = 1;
   command.run = run_simulate;
   return command;

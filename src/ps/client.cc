@@ -24,7 +24,9 @@ void Client::on_time(TimePoint now) {
   if (!can_send()) return;
   for (auto& [range, changes] : changes_) changes.send_if_due(view_, incarnation_, now);
   for (auto& [range, pull] : pulls_) {
-    if (pull.is_open && now >= pull.send_again) send_pull(pull, now);
+    if (!pull.is_open || !pull.resending.is_due(now)) continue;
+    pull.resending.again(now);
+    send_pull(pull);
   }
 }
 
@@ -33,7 +35,7 @@ TimePoint Client::next_deadline() const {
   if (!can_send()) return deadline;
   for (const auto& [range, changes] : changes_) deadline = std::min(deadline, changes.deadline());
   for (const auto& [range, pull] : pulls_) {
-    if (pull.is_open) deadline = std::min(deadline, pull.send_again);
+    if (pull.is_open) deadline = std::min(deadline, pull.resending.due());
   }
   return deadline;
 }
@@ -60,11 +62,12 @@ void Client::pull(RangeId range, std::int64_t clock, Payload ids, std::uint64_t 
                   TimePoint now) {
   if (!started_) started_ = now;
   requests_ = std::max(requests_ + 1, nanoseconds_of(*started_));
-  Pull& pull = pulls_[range];
-  pull = {};
-  pull.request = {range, 0, me_, requests_, clock, std::move(ids), with_state, destination};
-  pull.is_open = true;
-  if (can_send()) send_pull(pull, now);
+  Pull pull{{range, 0, me_, requests_, clock, std::move(ids), with_state, destination},
+            Resending(timing_.patience),
+            true};
+  pull.resending.start(now);
+  if (can_send()) send_pull(pull);
+  pulls_.insert_or_assign(range, std::move(pull));
 }
 
 std::optional<PullDone> Client::take_pull(RangeId range) {
@@ -85,7 +88,9 @@ void Client::on_view(const View& view, TimePoint now) {
   if (!can_send()) return;
   for (auto& [range, changes] : changes_) changes.send(view_, incarnation_, now);
   for (auto& [range, pull] : pulls_) {
-    if (pull.is_open) send_pull(pull, now);
+    if (!pull.is_open) continue;
+    pull.resending.start(now);
+    send_pull(pull);
   }
 }
 
@@ -121,8 +126,7 @@ void Client::beat(TimePoint now) {
   out_.send(kCoordinator, beat);
 }
 
-void Client::send_pull(Pull& pull, TimePoint now) {
-  pull.send_again = later(now, timing_.patience);
+void Client::send_pull(Pull& pull) {
   pull.request.epoch = view_.epoch;
   if (const auto head = head_of(view_, pull.request.range)) out_.send(*head, pull.request);
 }

@@ -39,8 +39,8 @@ class Client {
  private:
   struct Pull {
     PullRequest request;
+    Resending resending;
     bool is_open = false;
-    TimePoint send_again{};
     std::optional<PullDone> answer{};
   };
 
@@ -49,7 +49,7 @@ class Client {
   void on_change_done(const ChangeDone& done, TimePoint now);
   void on_pull_done(const PullDone& done);
   void beat(TimePoint now);
-  void send_pull(Pull& pull, TimePoint now);
+  void send_pull(Pull& pull);
   ChangeQueue& changes_of(RangeId range);
   bool can_send() const { return incarnation_ >= 0 && view_.epoch > 0 && !is_superseded_; }
 

@@ -18,7 +18,13 @@ constexpr std::int64_t kMostEarly = 256;
 }  // namespace
 RangeReplica::RangeReplica(RangeId range, int server, const ReplicaOptions& options, Outbox& out,
                            const ClusterTiming& timing)
-    : range_(range), server_(server), options_(options), out_(out), timing_(timing), state_(options) {}
+    : range_(range),
+      server_(server),
+      options_(options),
+      out_(out),
+      state_(options),
+      entries_resending_(timing.forward_patience),
+      snapshot_resending_(timing.snapshot_patience) {}
 
 void RangeReplica::on_view(const View& view, TimePoint now) {
   if (view.epoch <= epoch_) return;
@@ -53,10 +59,7 @@ void RangeReplica::on_message(const NodeId& from, const Message& message, TimePo
 }
 
 void RangeReplica::on_time(TimePoint now) {
-  if (next_ && now >= send_again_) {
-    if (!next_->has_snapshot && now >= snapshot_again_) send_snapshot(now);
-    send_entries(now);
-  }
+  if (next_) send_again(now);
   proceed(now);
 }
 
@@ -127,6 +130,7 @@ void RangeReplica::on_forward_done(const NodeId& from, const ForwardDone& done, 
   if (done.epoch != epoch_ || !next_ || next_->node != from) return;
   if (!next_->has_snapshot && done.index < next_->snapshot) return;
   next_->has_snapshot = true;
+  entries_resending_.start(now);
   next_->done = std::max(next_->done, std::min(done.index, received_));
   proceed(now);
 }
@@ -171,30 +175,41 @@ void RangeReplica::set_next(const View::Chain& chain, int position, TimePoint no
     } else {
       next_ = Next{node, true, chain.joined, false};
       keep_entries();
-      send_snapshot(now);
+      snapshot_resending_.start(now);
+      send_snapshot();
     }
   }
-  if (next_) send_entries(now);
+  if (!next_) return;
+  entries_resending_.start(now);
+  send_entries();
 }
 
 void RangeReplica::append(const ChangeRequest& request, TimePoint now) {
   log_.push_back({++received_, request});
   if (!next_) return;
   if (!next_->has_snapshot) keep_entries();
-  send_again_ = later(now, timing_.forward_patience);
+  if (received_ == next_->done + 1) entries_resending_.start(now);
   out_.send(next_->node, Forward{range_, epoch_, received_, request});
 }
 
-void RangeReplica::send_entries(TimePoint now) {
-  send_again_ = later(now, timing_.forward_patience);
+void RangeReplica::send_again(TimePoint now) {
+  if (!next_->has_snapshot && snapshot_resending_.is_due(now)) {
+    snapshot_resending_.again(now);
+    send_snapshot();
+  }
+  if (!entries_resending_.is_due(now)) return;
+  entries_resending_.again(now);
+  send_entries();
+}
+
+void RangeReplica::send_entries() {
   for (const Entry& entry : log_) {
     if (entry.index > next_->done)
       out_.send(next_->node, Forward{range_, epoch_, entry.index, entry.request});
   }
 }
 
-void RangeReplica::send_snapshot(TimePoint now) {
-  snapshot_again_ = later(now, timing_.snapshot_patience);
+void RangeReplica::send_snapshot() {
   const std::vector<std::byte> bytes = state_.save();
   next_->snapshot = next_->done = made_;
   out_.send(next_->node, Snapshot{range_, epoch_, made_, {bytes, nullptr}});

@@ -62,8 +62,9 @@ class RangeReplica {
   void start_anew(std::int64_t joined);
   void set_next(const View::Chain& chain, int position, TimePoint now);
   void append(const ChangeRequest& request, TimePoint now);
-  void send_entries(TimePoint now);
-  void send_snapshot(TimePoint now);
+  void send_entries();
+  void send_snapshot();
+  void send_again(TimePoint now);
   void proceed(TimePoint now);
   void make_committed();
   void answer_pulls();
@@ -81,7 +82,6 @@ class RangeReplica {
   int server_;
   const ReplicaOptions& options_;
   Outbox& out_;
-  ClusterTiming timing_;
 
   RangeState state_;
   std::deque<Entry> log_;                        // What is not made here, or not known to be on the next.
@@ -98,8 +98,8 @@ class RangeReplica {
   std::int64_t joined_ = 0;  // As in View::Chain, when this replica joined.
   bool waits_for_snapshot_ = false;
   TimePoint lease_{};
-  TimePoint send_again_{};
-  TimePoint snapshot_again_{};
+  Resending entries_resending_;
+  Resending snapshot_resending_;
 
   std::map<NodeId, PullRequest> waiting_;
   std::map<NodeId, Answer> answered_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "net/clock.h"
@@ -14,7 +15,7 @@ struct ClusterTiming {
   Seconds lease{0.5};
   Seconds margin{0.1};
   Seconds patience{0.25};          // Until a request is sent again,
-  Seconds forward_patience{0.1};   // a change to the next replica,
+  Seconds forward_patience{0.15};   // a change to the next replica,
   Seconds snapshot_patience{1.0};  // and everything to one that joins.
 
   Seconds silence() const { return lease + margin; }
@@ -29,5 +30,28 @@ inline std::int64_t nanoseconds_of(TimePoint time) {
 inline TimePoint time_point_of(std::int64_t nanoseconds) {
   return TimePoint(std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(nanoseconds)));
 }
+
+// When to send again what was not answered: later each time, since what is big may still be on its way. A
+// value type.
+class Resending {
+ public:
+  explicit Resending(Seconds patience) : patience_(patience) {}
+
+  void start(TimePoint now) {
+    wait_ = patience_;
+    due_ = later(now, wait_);
+  }
+  bool is_due(TimePoint now) const { return now >= due_; }
+  void again(TimePoint now) {
+    wait_ = std::min(2 * wait_, 4 * patience_);
+    due_ = later(now, wait_);
+  }
+  TimePoint due() const { return due_; }
+
+ private:
+  Seconds patience_;
+  Seconds wait_ = patience_;
+  TimePoint due_{};
+};
 
 }  // namespace hocket
