@@ -21,7 +21,7 @@ class SimulatedCluster {
   explicit SimulatedCluster(const SimulationOptions& options)
       : options_(options),
         random_({options.seed, 2}),
-        witness_(options.ranges),
+        witness_(options.ranges, options.timing.lease),
         network_(options.seed, options.faults.messages, events_,
                  [this](const NodeId& from, const NodeId& to, const Message& message) {
                    deliver(from, to, message);

@@ -16,11 +16,20 @@ void SimulationWitness::see(const NodeId& from, const NodeId& to, const Message&
     ranges_[static_cast<std::size_t>(request->range)].pushed[key] = push->values.values<std::uint64_t>()[0];
   }
   if (const auto* done = std::get_if<ChangeDone>(&message)) see_done(from, to, *done, epoch, now);
-  if (const auto* done = std::get_if<PullDone>(&message); done && !done->values.bytes.empty()) {
-    LedgerStore::Reading reading;
-    std::memcpy(&reading, done->values.bytes.data(), sizeof(reading));
-    ranges_[static_cast<std::size_t>(done->range)].readings.push_back(reading);
+  if (const auto* done = std::get_if<PullDone>(&message)) see_read(from, *done, epoch, now);
+}
+
+void SimulationWitness::see_read(const NodeId& from, const PullDone& done, std::int64_t epoch,
+                                 TimePoint now) {
+  Range& range = ranges_[static_cast<std::size_t>(done.range)];
+  if (epoch < range.epoch && from != range.head && now > later(range.head_since, lease_)) {
+    fail(fmt::format("range {}: {} answers in epoch {}, long after {} became head", done.range,
+                     to_string(from), epoch, to_string(range.head)));
   }
+  if (done.values.bytes.empty()) return;
+  LedgerStore::Reading reading;
+  std::memcpy(&reading, done.values.bytes.data(), sizeof(reading));
+  range.readings.push_back(reading);
 }
 
 // One that is repeated may come from whoever knows of it; a new one only from the head of the newest view.
@@ -37,6 +46,7 @@ void SimulationWitness::see_done(const NodeId& from, const NodeId& to, const Cha
     fail(fmt::format("range {}: {} acknowledges in epoch {} after {} did in epoch {}", done.range,
                      to_string(from), epoch, to_string(range.head), range.epoch));
   }
+  if (from != range.head) range.head_since = now;
   range.epoch = epoch;
   range.head = from;
 }

@@ -13,10 +13,10 @@ namespace hocket {
 
 // Sees every message of a simulated cluster and says what was wrong: acknowledged gradients that are missing
 // in the end or were applied twice, values that were read and never were, two servers that acknowledged for
-// one range. Used by one thread.
+// one range, or one that answered for it a lease after another had done so. Used by one thread.
 class SimulationWitness {
  public:
-  explicit SimulationWitness(int ranges) : ranges_(static_cast<std::size_t>(ranges)) {}
+  SimulationWitness(int ranges, Seconds lease) : lease_(lease), ranges_(static_cast<std::size_t>(ranges)) {}
 
   // `epoch`: that of the sender's view, if it is a server.
   void see(const NodeId& from, const NodeId& to, const Message& message, std::int64_t epoch, TimePoint now);
@@ -42,13 +42,17 @@ class SimulationWitness {
     std::map<Key, Acknowledgement> acknowledged;
     std::vector<LedgerStore::Reading> readings;
     std::vector<TimePoint> times;  // Of new acknowledgements.
-    std::int64_t epoch = 0;        // Of the newest.
+    std::int64_t epoch = 0;        // Of the newest, by
     NodeId head;
+    TimePoint head_since{};
   };
 
   void see_done(const NodeId& from, const NodeId& to, const ChangeDone& done, std::int64_t epoch,
                 TimePoint now);
 
+  void see_read(const NodeId& from, const PullDone& done, std::int64_t epoch, TimePoint now);
+
+  Seconds lease_;
   std::vector<Range> ranges_;
   std::int64_t acknowledged_ = 0;
   std::vector<std::string> violations_;

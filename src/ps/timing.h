@@ -15,7 +15,7 @@ struct ClusterTiming {
   Seconds lease{0.5};
   Seconds margin{0.1};
   Seconds patience{0.25};          // Until a request is sent again,
-  Seconds forward_patience{0.15};   // a change to the next replica,
+  Seconds forward_patience{0.15};  // a change to the next replica,
   Seconds snapshot_patience{1.0};  // and everything to one that joins.
 
   Seconds silence() const { return lease + margin; }
