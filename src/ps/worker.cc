@@ -9,6 +9,7 @@ namespace hocket {
 namespace {
 
 constexpr Seconds kWarmUpPoll{0.05};
+constexpr Seconds kCatchUp{0.1};
 
 }  // namespace
 
@@ -93,9 +94,11 @@ void Worker::go_on(TimePoint now) {
     return compute(other_slice_, clock_ - 1, now);
   }
   if (is_awaiting()) {
+    if (catching_up_since_ && now - *catching_up_since_ >= kCatchUp) return wait_no_longer(now);
     if (const std::optional<int> slice = lost_slice()) take_over(*slice, now);
     return;
   }
+  catching_up_since_.reset();
   begin_batch(now);
 }
 
@@ -158,14 +161,26 @@ void Worker::find_place() {
 }
 
 // Leaves out what the others did without this worker. Ranges that lag behind the others are read again, so
-// that the values are of one batch.
+// that the values are of one batch; but not for long: they may lag because they wait for this worker.
 bool Worker::catches_up(TimePoint now) {
   if (is_asynchronous()) return false;
-  clock_ = std::max(clock_, options_.follows ? highest_version() : lowest_version());
+  lagging_clock_ = std::max(clock_, lowest_version());
+  clock_ = options_.follows ? std::max(clock_, highest_version()) : lagging_clock_;
   for (Known& known : known_) {
     if (known.version < clock_) pull(known, options_.worker, clock_, now);
   }
+  if (is_awaiting()) catching_up_since_ = now;
   return is_awaiting();
+}
+
+void Worker::wait_no_longer(TimePoint now) {
+  catching_up_since_.reset();
+  for (Known& known : known_) {
+    known.is_awaited = false;
+    known.came.reset();
+  }
+  clock_ = lagging_clock_;
+  compute(options_.worker, clock_, now);
 }
 
 bool Worker::warms_up(TimePoint now) {

@@ -82,6 +82,7 @@ class Worker {
   void pull_all(TimePoint now);
   void find_place();
   bool catches_up(TimePoint now);
+  void wait_no_longer(TimePoint now);
   bool warms_up(TimePoint now);
   bool is_over() const;
   bool is_asynchronous() const { return !options_.takes_over && !options_.follows; }
@@ -104,6 +105,8 @@ class Worker {
   std::vector<std::int64_t> computed_for_{};  // By slice: the last batch.
   int other_slice_ = -1;                      // That is being taken over.
   bool has_place_ = false;                    // Knows where the others are: the run may have begun before it.
+  std::optional<TimePoint> catching_up_since_{};
+  std::int64_t lagging_clock_ = 0;  // The batch that the last of the ranges is at.
   int since_fetch_ = 0;
   int since_push_ = 0;
   TimePoint since_{};
