@@ -59,10 +59,14 @@ void ServerCoordinator::on_beat(const Heartbeat& beat, TimePoint now) {
 void ServerCoordinator::register_process(const NodeId& node, std::int64_t started, TimePoint now) {
   const auto at = seats_.find(node);
   if (at == seats_.end()) {
-    seats_[node] = {0, started, false, now, now};
+    seats_[node] = {0, started, false, now, 0, now};
   } else if (started > at->second.started || (started < at->second.started && is_silent(at->second, now))) {
     Seat& seat = at->second;
-    seat = {seat.incarnation + 1, started, false, now,
+    seat = {seat.incarnation + 1,
+            started,
+            false,
+            now,
+            0,
             std::max(seat.fenced, later(seat.heard, options_.timing.silence()))};
   } else {
     return;
@@ -73,6 +77,7 @@ void ServerCoordinator::register_process(const NodeId& node, std::int64_t starte
 void ServerCoordinator::take_word(const Heartbeat& beat, Seat& seat, TimePoint now) {
   seat.heard = now;
   seat.is_leaving = beat.is_leaving;
+  seat.epoch = std::max(seat.epoch, beat.epoch);
   if (beat.node.kind != NodeKind::server) return;
   for (const RangeId range : beat.caught_up) {
     if (range < 0 || range >= static_cast<RangeId>(view_.chains.size())) continue;
@@ -136,7 +141,7 @@ ServerFact ServerCoordinator::server_fact(int server, TimePoint now) const {
   const bool is_meant = index < view_.servers.size() && view_.servers[index] == seat.incarnation;
   const bool is_silent_now = is_silent(seat, now);
   return {seat.incarnation, !is_silent_now && now >= seat.fenced,
-          is_meant ? is_silent_now : now >= seat.fenced, seat.is_leaving};
+          is_meant ? is_silent_now : now >= seat.fenced, seat.is_leaving, seat.epoch == view_.epoch};
 }
 
 void ServerCoordinator::publish(View view, TimePoint now) {

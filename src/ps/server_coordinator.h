@@ -50,7 +50,8 @@ class ServerCoordinator {
     std::int64_t started = 0;  // When its process did, by the node's clock.
     bool is_leaving = false;
     TimePoint heard{};
-    TimePoint fenced{};  // Until when a process before it may hold a lease.
+    std::int64_t epoch = 0;  // Of the view that it knows.
+    TimePoint fenced{};      // Until when a process before it may hold a lease.
   };
 
   void on_beat(const Heartbeat& beat, TimePoint now);

@@ -88,13 +88,17 @@ class Plan {
     if (chain.joining >= 0 && facts_.has_caught_up[range] && is_tail_kept) {
       chain.servers.push_back(chain.joining);
       chain.joining = -1;
+      return;
     }
     if (chain.joining >= 0) return;
     release_needless(chain);
     if (staying(chain) < wanted()) join(chain, lightest_outside(chain));
   }
 
+  // Only from those who have just been heard: one that died a moment ago is no replica.
   void release_needless(Chain& chain) {
+    const auto knows = [&](std::int32_t server) { return fact(server).knows_view; };
+    if (!std::all_of(chain.servers.begin(), chain.servers.end(), knows)) return;
     for (std::size_t at = chain.servers.size(); at-- > 0 && staying(chain) >= facts_.replicas;) {
       if (fact(chain.servers[at]).is_leaving)
         chain.servers.erase(chain.servers.begin() + static_cast<std::ptrdiff_t>(at));
@@ -108,7 +112,9 @@ class Plan {
   // One range at a time moves from the server with most to the one with fewest.
   void balance() {
     for (const Chain& chain : next_.chains) {
-      if (chain.joining >= 0 || staying(chain) < wanted()) return;
+      const bool is_mended = chain.joining < 0 && staying(chain) >= wanted() &&
+                             static_cast<int>(chain.servers.size()) <= facts_.replicas;
+      if (!is_mended) return;
     }
     for (Chain& chain : next_.chains) {
       const std::int32_t lightest = lightest_outside(chain);

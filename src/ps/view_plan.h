@@ -13,6 +13,7 @@ struct ServerFact {
   bool is_live = false;           // That process.
   bool is_gone = false;           // The process that the view means: it serves nothing any more.
   bool is_leaving = false;
+  bool knows_view = false;  // It has said so.
 };
 
 struct ClusterFacts {
@@ -25,11 +26,11 @@ struct ClusterFacts {
 
 View first_view(const ClusterFacts& facts, int ranges);
 
-// The view that follows from `view`; the same one when nothing has to change. Pure. A server that is gone
-// leaves its chains while another replica is left; a chain that is too short, or whose servers are leaving or
-// have two ranges more than another, gets a server that joins behind its tail, and once that has caught up
-// gives up whom it does not need: never one of the last `replicas`. A range whose replicas are all gone, and
-// have started anew, is lost: its chain is empty from then on.
+// The view that follows from `view`; the same one when nothing has to change. Pure. Servers that are gone
+// leave a chain while another replica is left. A chain that is too short, or whose servers are leaving or
+// have two ranges more than another, gets one that joins behind its tail; with more than `replicas` that know
+// the view it gives one up. A range whose replicas are gone, and have all started anew, is lost: its chain is
+// empty from then on.
 View next_view(const View& view, const ClusterFacts& facts);
 
 }  // namespace hocket

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 
 ClusterFacts all_well(int servers, int replicas, int ranges) {
   ClusterFacts facts;
-  facts.servers.assign(static_cast<std::size_t>(servers), ServerFact{0, true, false, false});
+  facts.servers.assign(static_cast<std::size_t>(servers), ServerFact{0, true, false, false, true});
   facts.workers = {0, 0, 0};
   facts.has_caught_up.assign(static_cast<std::size_t>(ranges), false);
   facts.replicas = replicas;
@@ -86,13 +86,18 @@ TEST(ViewPlan, AServerLeavesOnceAnotherHasItsRange) {
   EXPECT_THAT(moving.chains[0].servers, ElementsAre(0));
   EXPECT_EQ(moving.chains[0].joining, 1);
   facts.has_caught_up = {true};
-  EXPECT_THAT(next_view(moving, facts).chains[0].servers, ElementsAre(1));
+  const View moved = next_view(moving, facts);
+  EXPECT_THAT(moved.chains[0].servers, ElementsAre(0, 1));
+  facts.servers[1].knows_view = false;
+  EXPECT_EQ(next_view(moved, facts).epoch, moved.epoch);
+  facts.servers[1].knows_view = true;
+  EXPECT_THAT(next_view(moved, facts).chains[0].servers, ElementsAre(1));
 }
 
 TEST(ViewPlan, ANewServerGetsItsShareOfTheRanges) {
   ClusterFacts facts = all_well(2, 1, 4);
   View view = first_view(facts, 4);
-  facts.servers.push_back({0, true, false, false});
+  facts.servers.push_back({0, true, false, false, true});
   for (int turn = 0; turn < 20; ++turn) {
     view = next_view(view, facts);
     for (std::size_t range = 0; range < 4; ++range)
