@@ -7,7 +7,7 @@ import pathlib
 from support.program import SMALL, refusal, run, train
 
 MODEL = [*SMALL[:4], "--threads", 1, "--workers", 2, "--steps", 20]
-SECONDS = 0.01
+SECONDS = 0.02
 
 quick = train(*MODEL, "--emulate-compute", SECONDS, "--out", "quick")
 slow = train(*MODEL, "--emulate-compute", SECONDS, "--slow", "1=5", "--out", "slow")
@@ -17,7 +17,7 @@ assert slow["parameter_hash"] == quick["parameter_hash"] == train(*MODEL)["param
 # The step of all is the slow one's: it computes, the other waits.
 first, second = slow["ranks"]
 assert slow["train_seconds"] >= 20 * 5 * SECONDS, slow
-assert second["compute_seconds"] > 0.8 * slow["train_seconds"] > 2 * first["compute_seconds"], slow
+assert second["compute_seconds"] > 0.7 * slow["train_seconds"] > 1.5 * first["compute_seconds"], slow
 assert first["exposed_comm_seconds"] > 0.5 * slow["train_seconds"] > 3 * second["exposed_comm_seconds"], slow
 assert quick["train_seconds"] < 0.6 * slow["train_seconds"], (quick, slow)
 

@@ -1,0 +1,132 @@
+#include "train/portion_gradient.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "data/sampler.h"
+#include "train/diagnose.h"
+#include "train/model_ranges.h"
+#include "train/trainer.h"
+
+namespace hocket {
+namespace {
+
+// A whole replica, whose batch is as large as one worker's share of a step would be.
+TrainOptions of_one_replica(TrainOptions options, const DataInfo& info) {
+  const std::int64_t workers = std::max(1, options.workers);
+  options.batch = std::clamp<std::int64_t>(options.batch / workers, 1, info.size);
+  options.micro_batches = 1;
+  options.mesh.clear();
+  return options;
+}
+
+bool is_f64(const TrainOptions& options) { return options.dtype == "f64"; }
+
+template <typename T>
+void copy_to(std::span<const double> values, const Arena& arena) {
+  const std::span<T> elements = arena.at<T>(0, arena.size() / sizeof(T));
+  std::transform(values.begin(), values.end(), elements.begin(), [](double x) { return static_cast<T>(x); });
+}
+
+template <typename T>
+void copy_from(const Arena& arena, std::span<double> values) {
+  const std::span<T> elements = arena.at<T>(0, arena.size() / sizeof(T));
+  std::copy(elements.begin(), elements.end(), values.begin());
+}
+
+}  // namespace
+
+PortionGradient::PortionGradient(const TrainOptions& options, const Dataset& data, int portions)
+    : data_(data),
+      options_(of_one_replica(options, data.info())),
+      portions_(portions),
+      session_(
+          options_, data.info(), team_,
+          [&](std::size_t bytes) { return arenas_.emplace_back(bytes).bytes(); }, true),
+      slot_(session_.program().training().make_slot()),
+      segments_(model_ranges(session_.program().layouts(), options_.optimizer, 1).front().spec.segments),
+      batch_(make_batch(data.info(), session_.micro_batch())),
+      dloss_(is_f64(options_) ? DType::f64 : DType::f32, {}) {
+  Executable& executable = session_.program().training();
+  executable.bind(slot_, "dloss", dloss_.bytes().data());
+  executable.bind(slot_, "key", reinterpret_cast<std::byte*>(key_));
+  indices_.resize(static_cast<std::size_t>(session_.micro_batch()));
+  const double share = 1.0 / static_cast<double>(data.info().size);
+  const Arena& parameters = session_.memory().parameters;
+  if (is_f64(options_)) {
+    dloss_.values<double>()[0] = share;
+    initial_.resize(parameters.size() / sizeof(double));
+    copy_from<double>(parameters, initial_);
+  } else {
+    dloss_.values<float>()[0] = static_cast<float>(share);
+    initial_.resize(parameters.size() / sizeof(float));
+    copy_from<float>(parameters, initial_);
+  }
+}
+
+void PortionGradient::set_parameters(std::span<const double> point) {
+  HOCKET_CHECK(point.size() == initial_.size(), "{} elements for {}", point.size(), initial_.size());
+  if (is_f64(options_)) {
+    copy_to<double>(point, session_.memory().parameters);
+  } else {
+    copy_to<float>(point, session_.memory().parameters);
+  }
+}
+
+double PortionGradient::evaluate(std::span<const double> point, int portion, std::span<double> gradient) {
+  set_parameters(point);
+  const Arena& gradients = session_.memory().gradients;
+  std::ranges::fill(gradients.bytes(), std::byte{0});
+  const SampleRange range = rank_share({0, data_.info().size}, portion, portions_);
+  double loss = 0;
+  for (std::int64_t done = 0; done < range.count; done += session_.micro_batch()) {
+    loss += run_batch(range.first + done, std::min(session_.micro_batch(), range.count - done));
+  }
+  if (is_f64(options_)) {
+    copy_from<double>(gradients, gradient);
+  } else {
+    copy_from<float>(gradients, gradient);
+  }
+  return loss / static_cast<double>(data_.info().size) + add_penalty(point, gradient);
+}
+
+// The loss of these samples, summed.
+double PortionGradient::run_batch(std::int64_t first, std::int64_t count) {
+  const std::span<std::int64_t> indices = std::span(indices_).first(static_cast<std::size_t>(count));
+  std::iota(indices.begin(), indices.end(), first);
+  data_.gather(indices, 0, batch_.fields);
+  const auto weight = batch_.weight.values<float>();
+  std::fill(weight.begin(), weight.begin() + count, 1.0F);
+  std::fill(weight.begin() + count, weight.end(), 0.0F);
+  key_[0] = static_cast<std::int64_t>(options_.seed);
+  key_[2] = first;
+  Executable& executable = session_.program().training();
+  const Bindings bindings = session_.memory().bindings();
+  bind_batch(executable, slot_, data_.info(), batch_);
+  executable.run(Phase::forward, slot_, bindings);
+  const double loss = scalar_output(executable, slot_, "loss");
+  if (!std::isfinite(loss)) {
+    throw Error("sample {}: {}: {}", first, kNotFinite, first_bad_tensor(executable, slot_, bindings));
+  }
+  executable.run(Phase::backward, slot_, bindings);
+  return loss;
+}
+
+// ½·decay·x² and decay·x, of which each portion has an equal part.
+double PortionGradient::add_penalty(std::span<const double> point, std::span<double> gradient) const {
+  double squares = 0;
+  for (const Segment& segment : segments_) {
+    if (segment.decay == 0) continue;
+    const double decay = segment.decay / portions_;
+    const auto end = static_cast<std::size_t>(segment.begin + segment.count);
+    for (auto i = static_cast<std::size_t>(segment.begin); i < end; ++i) {
+      squares += decay * point[i] * point[i];
+      gradient[i] += decay * point[i];
+    }
+  }
+  return squares / 2;
+}
+
+}  // namespace hocket
