@@ -16,19 +16,40 @@ SandblasterCoordinator::SandblasterCoordinator(const SandblasterOptions& options
   if (options_.portions == 0) options_.portions = kPortionsPerWorker * options.workers;
 }
 
-void SandblasterCoordinator::start(TimePoint now) { begin_request(now); }
+void SandblasterCoordinator::start(TimePoint now) {
+  if (has_started_) return;
+  has_started_ = true;
+  begin_request(now);
+}
 
 void SandblasterCoordinator::on_message(const NodeId& from, const SandblasterMessage& message,
                                         TimePoint now) {
-  counts_.bytes += static_cast<std::int64_t>(encode(message).size());
-  ++counts_.messages;
   std::visit([&](const auto& body) { on_body(from, body, now); }, message);
 }
 
-void SandblasterCoordinator::send(const NodeId& to, const SandblasterMessage& message) {
+void SandblasterCoordinator::count(const SandblasterMessage& message) {
   counts_.bytes += static_cast<std::int64_t>(encode(message).size());
   ++counts_.messages;
+}
+
+void SandblasterCoordinator::send(const NodeId& to, const SandblasterMessage& message) {
+  count(message);
   out_.send(to, message);
+}
+
+// Those who only watch are not counted.
+void SandblasterCoordinator::on_body(const NodeId& from, const ProgressRequest& /*request*/, TimePoint now) {
+  start(now);
+  out_.send(from, progress());
+}
+
+SandblasterProgress SandblasterCoordinator::progress() const {
+  SandblasterProgress progress = counts_;
+  progress.state = lbfgs_.state();
+  progress.iterations = lbfgs_.iterations();
+  progress.value = lbfgs_.value();
+  progress.gradient_norm = lbfgs_.gradient_norm();
+  return progress;
 }
 
 void SandblasterCoordinator::begin_request(TimePoint now) {
@@ -62,6 +83,7 @@ void SandblasterCoordinator::send_batch(TimePoint now) {
 }
 
 void SandblasterCoordinator::on_body(const NodeId& from, const VectorBatchDone& done, TimePoint now) {
+  count(done);
   const auto server = static_cast<std::size_t>(from.index);
   if (from.kind != NodeKind::server || server >= answers_.size()) return;
   if (stage_ == Stage::evaluating || done.sequence != batch_.sequence || answers_[server]) return;
@@ -109,6 +131,7 @@ void SandblasterCoordinator::hand_out_to(int worker, TimePoint now) {
 }
 
 void SandblasterCoordinator::on_body(const NodeId& from, const PortionDone& done, TimePoint now) {
+  count(done);
   const auto worker = static_cast<std::size_t>(from.index);
   if (from.kind != NodeKind::worker || worker >= replicas_.size()) return;
   Replica& replica = replicas_[worker];
@@ -126,7 +149,7 @@ void SandblasterCoordinator::finish_evaluation(TimePoint now) {
 }
 
 void SandblasterCoordinator::on_time(TimePoint now) {
-  if (is_done()) return;
+  if (!has_started_ || is_done()) return;
   if (stage_ != Stage::evaluating && now - batch_sent_at_ >= options_.patience) send_batch(now);
   for (std::size_t worker = 0; worker < replicas_.size(); ++worker) {
     Replica& replica = replicas_[worker];

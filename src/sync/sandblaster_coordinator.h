@@ -20,15 +20,6 @@ struct SandblasterOptions {
 };
 inline constexpr int kPortionsPerWorker = 8;
 
-// What the coordinator has sent and received, and what for.
-struct SandblasterCounts {
-  std::int64_t bytes = 0;  // Both ways.
-  std::int64_t messages = 0;
-  std::int64_t evaluations = 0;
-  std::int64_t tasks = 0;
-  std::int64_t backups = 0;  // Of these, for portions that another worker had.
-};
-
 // The coordinator of Sandblaster (Dean et al., 2012): runs L-BFGS on vectors that it never sees. Servers are
 // sent operations, workers portions of the data, small ones, and what is late goes to a second worker too. A
 // state machine: used by one thread, never blocks. Throws NetError where a server breaks the protocol.
@@ -36,7 +27,8 @@ class SandblasterCoordinator {
  public:
   SandblasterCoordinator(const SandblasterOptions& options, SandblasterOutbox& out);
 
-  void start(TimePoint now);  // All servers hold the point to start from.
+  // Once all servers hold the point to start from. The first ProgressRequest does it, too.
+  void start(TimePoint now);
   void on_message(const NodeId& from, const SandblasterMessage& message, TimePoint now);
   void on_time(TimePoint now);  // Sends again what was not answered.
   void on_worker_lost(int worker, TimePoint now);
@@ -44,7 +36,7 @@ class SandblasterCoordinator {
 
   bool is_done() const { return lbfgs_.state() != LbfgsState::running; }
   const Lbfgs& lbfgs() const { return lbfgs_; }
-  const SandblasterCounts& counts() const { return counts_; }
+  SandblasterProgress progress() const;
 
  private:
   enum class Stage : std::uint8_t { before, evaluating, after };
@@ -57,9 +49,11 @@ class SandblasterCoordinator {
 
   void on_body(const NodeId& from, const VectorBatchDone& done, TimePoint now);
   void on_body(const NodeId& from, const PortionDone& done, TimePoint now);
+  void on_body(const NodeId& from, const ProgressRequest& request, TimePoint now);
   template <typename Other>
   void on_body(const NodeId& /*from*/, const Other& /*not for a coordinator*/, TimePoint /*now*/) {}
 
+  void count(const SandblasterMessage& message);
   void send(const NodeId& to, const SandblasterMessage& message);
   void begin_request(TimePoint now);
   void run_batch(Stage stage, VectorBatch batch, TimePoint now);
@@ -74,7 +68,8 @@ class SandblasterCoordinator {
   SandblasterOutbox& out_;
   Lbfgs lbfgs_;
   Stage stage_ = Stage::before;
-  SandblasterCounts counts_;
+  bool has_started_ = false;
+  SandblasterProgress counts_;  // But for what lbfgs_ knows.
 
   VectorBatch batch_;
   std::size_t expected_dots_ = 0;

@@ -96,6 +96,17 @@ void put_body(WireWriter& out, const PortionPushDone& done) {
 }
 void put_body(WireWriter& out, const PointInit& init) { put_payload(out, init.values); }
 void put_body(WireWriter&, const PointInitDone&) {}
+void put_body(WireWriter&, const ProgressRequest&) {}
+void put_body(WireWriter& out, const SandblasterProgress& progress) {
+  out.put(static_cast<std::uint8_t>(progress.state));
+  out.put(progress.iterations);
+  put_real(out, progress.value);
+  put_real(out, progress.gradient_norm);
+  for (const std::int64_t count :
+       {progress.evaluations, progress.tasks, progress.backups, progress.bytes, progress.messages}) {
+    out.put(count);
+  }
+}
 
 VectorBatch get_batch(WireReader& in, std::size_t bytes) {
   VectorBatch batch;
@@ -160,6 +171,22 @@ PortionPushDone get_push_done(WireReader& in) {
   return done;
 }
 
+SandblasterProgress get_progress(WireReader& in) {
+  SandblasterProgress progress;
+  const auto state = in.get<std::uint8_t>();
+  if (state > static_cast<std::uint8_t>(LbfgsState::stalled))
+    throw NetError("unknown state {} of L-BFGS", state);
+  progress.state = static_cast<LbfgsState>(state);
+  progress.iterations = in.get<std::int64_t>();
+  progress.value = get_real(in);
+  progress.gradient_norm = get_real(in);
+  for (std::int64_t* count :
+       {&progress.evaluations, &progress.tasks, &progress.backups, &progress.bytes, &progress.messages}) {
+    *count = in.get<std::int64_t>();
+  }
+  return progress;
+}
+
 SandblasterMessage get_message(std::uint8_t kind, WireReader& in, std::size_t bytes) {
   switch (kind) {
     case 0: return get_batch(in, bytes);
@@ -172,6 +199,8 @@ SandblasterMessage get_message(std::uint8_t kind, WireReader& in, std::size_t by
     case 7: return get_push_done(in);
     case 8: return PointInit{get_payload(in)};
     case 9: return PointInitDone{};
+    case 10: return ProgressRequest{};
+    case 11: return get_progress(in);
     default: throw NetError("unknown Sandblaster message of kind {}", kind);
   }
 }

@@ -7,6 +7,7 @@
 
 #include "ps/node_id.h"
 #include "ps/payload.h"
+#include "sync/lbfgs.h"
 #include "sync/vectors.h"
 
 namespace hocket {
@@ -61,8 +62,26 @@ struct PointInit {
 };
 struct PointInitDone {};
 
+// Recorder to coordinator. The first one, once all servers hold the point, starts it.
+struct ProgressRequest {};
+// How far L-BFGS is, and what the coordinator has sent and received for that.
+struct SandblasterProgress {
+  LbfgsState state = LbfgsState::running;
+  std::int64_t iterations = 0;
+  double value = 0;  // Of the function, at the best point so far,
+  double gradient_norm = 0;
+  std::int64_t evaluations = 0;
+  std::int64_t tasks = 0;
+  std::int64_t backups = 0;  // Of these, for portions that another worker had.
+  std::int64_t bytes = 0;    // Both ways.
+  std::int64_t messages = 0;
+
+  bool operator==(const SandblasterProgress&) const = default;
+};
+
 using SandblasterMessage = std::variant<VectorBatch, VectorBatchDone, PortionTask, PortionDone, PointRequest,
-                                        PointReply, PortionPush, PortionPushDone, PointInit, PointInitDone>;
+                                        PointReply, PortionPush, PortionPushDone, PointInit, PointInitDone,
+                                        ProgressRequest, SandblasterProgress>;
 
 std::vector<std::byte> encode(const SandblasterMessage& message);
 // Throws NetError for bytes that no encode() has made.

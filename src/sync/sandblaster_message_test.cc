@@ -20,7 +20,9 @@ std::vector<SandblasterMessage> one_of_each() {
           PortionPush{2, 3, payload({4})},
           PortionPushDone{2, 3},
           PointInit{payload({5, 6})},
-          PointInitDone{}};
+          PointInitDone{},
+          ProgressRequest{},
+          SandblasterProgress{LbfgsState::converged, 7, 0.5, 1e-9, 9, 80, 3, 4000, 200}};
 }
 
 TEST(SandblasterMessage, ReadsBackWhatWasWritten) {

@@ -46,12 +46,12 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 }
 
 void expect_each_portion_once(SandblasterWorld& world, const SandblasterWorldOptions& options) {
-  const SandblasterCounts& counts = world.coordinator().counts();
+  const SandblasterProgress progress = world.coordinator().progress();
   const std::int64_t portions = options.sandblaster.portions > 0
                                     ? options.sandblaster.portions
                                     : kPortionsPerWorker * options.sandblaster.workers;
   for (int server = 0; server < options.sandblaster.servers; ++server) {
-    EXPECT_EQ(world.shard(server).portions_counted(), counts.evaluations * portions) << server;
+    EXPECT_EQ(world.shard(server).portions_counted(), progress.evaluations * portions) << server;
   }
 }
 
@@ -108,12 +108,12 @@ TEST(Sandblaster, ASlowReplicaCostsLittle) {
   options.slowness = {1, 1, 10, 1};
   SandblasterWorld world(options, evaluation_of(problem));
   world.run();
-  const SandblasterCounts& counts = world.coordinator().counts();
+  const SandblasterProgress progress = world.coordinator().progress();
   const double speed = 3.1;  // In workers that are not slow.
   const double ideal =
-      static_cast<double>(counts.evaluations) * 4 * kPortionsPerWorker * options.portion_seconds / speed;
+      static_cast<double>(progress.evaluations) * 4 * kPortionsPerWorker * options.portion_seconds / speed;
   EXPECT_LT(world.seconds(), 1.3 * ideal);
-  EXPECT_GT(counts.backups, 0);
+  EXPECT_GT(progress.backups, 0);
   expect_each_portion_once(world, options);
   RecordProperty("of_ideal", std::to_string(world.seconds() / ideal));
 }
@@ -124,9 +124,27 @@ TEST(Sandblaster, TheCoordinatorSeesScalarsAlone) {
   SandblasterWorld world(options, evaluation_of(problem));
   world.run();
   const double per_iteration =
-      static_cast<double>(world.coordinator().counts().bytes) / world.coordinator().lbfgs().iterations();
+      static_cast<double>(world.coordinator().progress().bytes) / world.coordinator().lbfgs().iterations();
   EXPECT_LT(per_iteration, 1024.0 * options.sandblaster.lbfgs.history);
   RecordProperty("bytes_per_iteration", std::to_string(per_iteration));
+}
+
+TEST(Sandblaster, StartsWithTheFirstQuestionHowFarItIs) {
+  class Sent final : public SandblasterOutbox {
+   public:
+    void send(const NodeId& to, const SandblasterMessage& message) override {
+      messages.emplace_back(to, message);
+    }
+    std::vector<std::pair<NodeId, SandblasterMessage>> messages;
+  } sent;
+  SandblasterCoordinator coordinator({.servers = 2}, sent);
+  coordinator.on_time(after(Seconds(1)));
+  EXPECT_TRUE(sent.messages.empty());
+  for (int i = 0; i < 2; ++i) coordinator.on_message(kRecorder, ProgressRequest{}, TimePoint());
+  ASSERT_EQ(sent.messages.size(), 4U);
+  EXPECT_TRUE(std::holds_alternative<VectorBatch>(sent.messages[0].second));
+  EXPECT_EQ(sent.messages[1].first, server_node(1));
+  EXPECT_EQ(std::get<SandblasterProgress>(sent.messages[3].second), coordinator.progress());
 }
 
 TEST(Sandblaster, EqualsSerialOnA9a) {
@@ -140,7 +158,7 @@ TEST(Sandblaster, EqualsSerialOnA9a) {
   const Lbfgs& lbfgs = world.coordinator().lbfgs();
   EXPECT_NEAR(lbfgs.value(), serial.value, 1e-6 * serial.value);
   EXPECT_LT(largest_difference(world.point(), serial.point), 1e-6);
-  const double bytes = static_cast<double>(world.coordinator().counts().bytes) / lbfgs.iterations();
+  const double bytes = static_cast<double>(world.coordinator().progress().bytes) / lbfgs.iterations();
   EXPECT_LT(bytes, 1024.0 * options.sandblaster.lbfgs.history);
   expect_each_portion_once(world, options);
   RecordProperty("objective", std::to_string(lbfgs.value() * static_cast<double>(problem->samples())));
