@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "data/sampler.h"
 #include "train/diagnose.h"
-#include "train/model_ranges.h"
 #include "train/trainer.h"
 
 namespace hocket {
@@ -46,9 +45,10 @@ PortionGradient::PortionGradient(const TrainOptions& options, const Dataset& dat
           options_, data.info(), team_,
           [&](std::size_t bytes) { return arenas_.emplace_back(bytes).bytes(); }, true),
       slot_(session_.program().training().make_slot()),
-      segments_(model_ranges(session_.program().layouts(), options_.optimizer, 1).front().spec.segments),
       batch_(make_batch(data.info(), session_.micro_batch())),
       dloss_(is_f64(options_) ? DType::f64 : DType::f32, {}) {
+  if (session_.memory().gradients.size() != session_.memory().parameters.size())
+    throw ConfigError("model {} has gradients by rows, which L-BFGS does not take", options_.model);
   Executable& executable = session_.program().training();
   executable.bind(slot_, "dloss", dloss_.bytes().data());
   executable.bind(slot_, "key", reinterpret_cast<std::byte*>(key_));
@@ -114,19 +114,19 @@ double PortionGradient::run_batch(std::int64_t first, std::int64_t count) {
   return loss;
 }
 
-// ½·decay·x² and decay·x, of which each portion has an equal part.
-double PortionGradient::add_penalty(std::span<const double> point, std::span<double> gradient) const {
+// ½·decay·x² and decay·x over weights, not biases, of which each portion has an equal part.
+double PortionGradient::add_penalty(std::span<const double> point, std::span<double> gradient) {
+  const double decay = options_.optimizer.weight_decay / portions_;
   double squares = 0;
-  for (const Segment& segment : segments_) {
-    if (segment.decay == 0) continue;
-    const double decay = segment.decay / portions_;
-    const auto end = static_cast<std::size_t>(segment.begin + segment.count);
-    for (auto i = static_cast<std::size_t>(segment.begin); i < end; ++i) {
-      squares += decay * point[i] * point[i];
+  for (const ArenaLayout::Entry& entry : session_.program().layouts().parameters.entries()) {
+    if (decay == 0 || entry.type.shape.rank() < 2) continue;
+    const std::size_t first = entry.offset / size_of(entry.type.dtype);
+    for (std::size_t i = first; i < first + static_cast<std::size_t>(entry.type.shape.count()); ++i) {
+      squares += point[i] * point[i];
       gradient[i] += decay * point[i];
     }
   }
-  return squares / 2;
+  return decay * squares / 2;
 }
 
 }  // namespace hocket

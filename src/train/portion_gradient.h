@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "ps/message.h"
 #include "train/session.h"
 
 namespace hocket {
@@ -26,7 +25,7 @@ class PortionGradient {
  private:
   void set_parameters(std::span<const double> point);
   double run_batch(std::int64_t first, std::int64_t count);
-  double add_penalty(std::span<const double> point, std::span<double> gradient) const;
+  double add_penalty(std::span<const double> point, std::span<double> gradient);
 
   const Dataset& data_;
   TrainOptions options_;
@@ -35,7 +34,6 @@ class PortionGradient {
   Team team_;
   Session session_;
   Slot slot_;
-  std::vector<Segment> segments_;
   Batch batch_;
   std::vector<std::int64_t> indices_;
   Tensor dloss_;
