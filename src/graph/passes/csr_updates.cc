@@ -33,7 +33,7 @@ bool update_from_entries(Graph& graph, Node& update) {
   Node* product = producer_of(graph, gradient);
   const bool is_from_csr = product != nullptr && product->op->name() == "csr_matmul_dw" &&
                            product->attributes.integer("part", 0) == 0;
-  if (!is_from_csr || uses_of(graph, gradient) != 1) return false;
+  if (!is_from_csr || graph.value(gradient).type.shape[1] != 1 || uses_of(graph, gradient) != 1) return false;
   std::vector<ValueId> inputs{update.inputs[0]};
   inputs.insert(inputs.end(), product->inputs.begin(), product->inputs.end());
   inputs.insert(inputs.end(), update.inputs.begin() + 2, update.inputs.end());

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <span>
 
 #include "tensor/arena.h"
 #include "tensor/kernels/operands.h"
@@ -16,97 +16,77 @@
 namespace hocket::kernel {
 namespace {
 
-constexpr std::int64_t kBlock = 256;
-constexpr std::int64_t kAhead = 32;  // Entries from the one that is fetched to the one that is used.
-
-struct Entries {
-  const float* values;
-  const std::int32_t *columns, *offsets;
-  std::int64_t n, count, features, first;
-
-  // Row of w of entry z, if it is there.
-  bool find_row(std::int64_t z, std::int64_t& row) const {
-    row = columns[z] - first;
-    return row >= 0 && row < features;
-  }
-};
+constexpr std::size_t kBlock = 256;
+constexpr std::int32_t kAhead = 32;  // Entries from the one that is fetched to the one that is used.
 
 class CsrUpdate final : public Kernel {
  public:
   explicit CsrUpdate(const CsrUpdateSpec& spec)
       : spec_(spec.csr),
         slots_(static_cast<std::size_t>(spec.update.slots())),
-        gradient_(static_cast<std::size_t>(spec.csr.features * spec.csr.k) * sizeof(float)) {
+        gradient_(static_cast<std::size_t>(spec.csr.features) * sizeof(float)) {
     UpdateSpec update = spec.update;
     update.count = kBlock;
     update_ = make_update(update);
     for (std::size_t& part : parts_) part = plan_.add(kBlock * sizeof(float));
-    places_ = plan_.add(kBlock * sizeof(std::int64_t));
+    places_ = plan_.add(kBlock * sizeof(std::int32_t));
   }
 
   void run(Buffers in, Buffers, std::byte* scratch) const override {
+    const auto* columns = operand<const std::int32_t>(in, 3);
     const auto* offsets = operand<const std::int32_t>(in, 4);
-    const Entries x{operand<const float>(in, 2),
-                    operand<const std::int32_t>(in, 3),
-                    offsets,
-                    spec_.n,
-                    offsets[spec_.n],
-                    spec_.features,
-                    spec_.first};
     float* w = operand(in, 0);
     float* state = slots_ > 0 ? operand(in, 6) : nullptr;
-    sum(x, operand<const float>(in, 1), w, state);
-    update(x, w, state, in[5], scratch);
+    sum(operand<const float>(in, 1), operand<const float>(in, 2), columns, offsets, w, state);
+    update({columns, static_cast<std::size_t>(offsets[spec_.n])}, w, state, in[5], scratch);
   }
   std::size_t scratch_bytes() const override { return plan_.size(); }
 
  private:
   float* gradient() const { return reinterpret_cast<float*>(gradient_.data()); }
+  bool is_inside(std::uint32_t row) const { return row < static_cast<std::uint32_t>(spec_.features); }
 
-  void fetch(const Entries& x, std::int64_t z, const float* w, const float* state) const {
-    std::int64_t row = 0;
-    if (z >= x.count || !x.find_row(z, row)) return;
-    __builtin_prefetch(gradient() + row * spec_.k, 1);
-    __builtin_prefetch(w + row * spec_.k, 1);
-    if (state != nullptr) __builtin_prefetch(state + row * spec_.k, 1);
-  }
-
-  void sum(const Entries& x, const float* dy, const float* w, const float* state) const {
-    for (std::int64_t z = 0; z < std::min(kAhead, x.count); ++z) fetch(x, z, w, state);
-    for (std::int64_t i = 0; i < x.n; ++i) {
-      for (std::int64_t z = x.offsets[i]; z < x.offsets[i + 1]; ++z) {
-        fetch(x, z + kAhead, w, state);
-        std::int64_t row = 0;
-        if (!x.find_row(z, row)) continue;
-        float* g = gradient() + row * spec_.k;
-        for (std::int64_t j = 0; j < spec_.k; ++j) g[j] += x.values[z] * dy[i * spec_.k + j];
+  void sum(const float* dy, const float* values, const std::int32_t* columns, const std::int32_t* offsets,
+           const float* w, const float* state) const {
+    float* g = gradient();
+    const std::int32_t last = offsets[spec_.n] - 1;
+    for (std::int64_t i = 0; i < spec_.n; ++i) {
+      for (std::int32_t z = offsets[i]; z < offsets[i + 1]; ++z) {
+        const auto next = static_cast<std::uint32_t>(columns[std::min(z + kAhead, last)]);
+        if (is_inside(next)) {
+          __builtin_prefetch(g + next, 1);
+          __builtin_prefetch(w + next, 1);
+          if (state != nullptr) __builtin_prefetch(state + next, 1);
+        }
+        const auto row = static_cast<std::uint32_t>(columns[z]);
+        if (is_inside(row)) g[row] += values[z] * dy[i];
       }
     }
   }
 
-  void update(const Entries& x, float* w, float* state, std::byte* hyper, std::byte* scratch) const {
+  void update(std::span<const std::int32_t> columns, float* w, float* state, std::byte* hyper,
+              std::byte* scratch) const {
+    float* g = gradient();
     const auto part = [&](std::size_t i) { return reinterpret_cast<float*>(scratch + parts_[i]); };
     float *sums = part(0), *weights = part(1), *states = part(2);
-    auto* places = reinterpret_cast<std::int64_t*>(scratch + places_);
-    std::int64_t filled = 0;
+    auto* places = reinterpret_cast<std::uint32_t*>(scratch + places_);
+    std::size_t filled = 0;
     const auto flush = [&] {
       run_block(sums, weights, states, hyper);
-      for (std::int64_t i = 0; i < filled; ++i) w[places[i]] = weights[i];
-      for (std::int64_t i = 0; i < filled && state != nullptr; ++i) state[places[i]] = states[i];
+      for (std::size_t i = 0; i < filled; ++i) w[places[i]] = weights[i];
+      for (std::size_t i = 0; i < filled && state != nullptr; ++i) state[places[i]] = states[i];
       filled = 0;
     };
     for (std::size_t i = 0; i < parts_.size(); ++i) std::fill_n(part(i), kBlock, 0.0F);
-    for (std::int64_t z = 0; z < x.count; ++z) {
-      std::int64_t row = 0;
-      if (!x.find_row(z, row)) continue;
-      for (std::int64_t at = row * spec_.k; at < (row + 1) * spec_.k; ++at) {
-        if (gradient()[at] == 0) continue;
-        places[filled] = at;
-        sums[filled] = std::exchange(gradient()[at], 0.0F);
-        weights[filled] = w[at];
-        if (state != nullptr) states[filled] = state[at];
-        if (++filled == kBlock) flush();
-      }
+    for (const std::int32_t column : columns) {
+      const auto row = static_cast<std::uint32_t>(column);
+      if (!is_inside(row) || g[row] == 0) continue;
+      places[filled] = row;
+      sums[filled] = g[row];
+      weights[filled] = w[row];
+      if (state != nullptr) states[filled] = state[row];
+      g[row] = 0;
+      if (++filled == kBlock) flush();
     }
     if (filled > 0) flush();
   }
@@ -129,8 +109,8 @@ class CsrUpdate final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> make_csr_update(const CsrUpdateSpec& spec) {
-  const bool is_supported =
-      spec.csr.dtype == DType::f32 && spec.update.slots() <= 1 && spec.update.decay == 0;
+  const bool is_supported = spec.csr.dtype == DType::f32 && spec.csr.k == 1 && spec.csr.first == 0 &&
+                            spec.update.slots() <= 1 && spec.update.decay == 0;
   return is_supported ? std::make_unique<CsrUpdate>(spec) : nullptr;
 }
 
