@@ -129,6 +129,9 @@ void IdIndex::move_some() {
   for (; moved_ < end; ++moved_) {
     if (tags[moved_] != 0) put(now_, hash_of(rows_.id(rows[moved_])), rows[moved_]);
   }
+  for (std::size_t at = end; at < std::min(end + kMovedSlots, old_.size()); ++at) {
+    if (tags[at] != 0) __builtin_prefetch(rows_.record(rows[at]));  // Those that are moved next.
+  }
   if (moved_ == old_.size()) {
     old_ = Slots();
   } else if (moved_ % kReleaseSlots == 0) {
