@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/shared_prefixes.h"
 
 namespace hocket {
 
@@ -40,6 +41,9 @@ SparseDataset::SparseDataset(std::string name, SparseRows rows, const LabelMap& 
     : rows_(std::move(rows)) {
   HOCKET_CHECK(rows_.features() <= features && rows_.max_nonzeros() <= max_nonzeros,
                "rows larger than announced");
+  const auto entries = static_cast<double>(rows_.columns.size());
+  prefixes_ = share_prefixes(rows_);
+  if (!prefixes_.empty()) compression_ = entries / std::max(1.0, static_cast<double>(rows_.columns.size()));
   info_.name = std::move(name);
   info_.task = labels.task();
   info_.classes = labels.classes();
@@ -49,11 +53,23 @@ SparseDataset::SparseDataset(std::string name, SparseRows rows, const LabelMap& 
   info_.max_nonzeros = max_nonzeros;
   info_.bytes = static_cast<std::int64_t>(
       rows_.labels.size() * sizeof(float) + rows_.offsets.size() * sizeof(std::int64_t) +
-      rows_.columns.size() * sizeof(std::int32_t) + rows_.values.size() * sizeof(float));
+      rows_.columns.size() * sizeof(std::int32_t) + rows_.values.size() * sizeof(float) +
+      prefixes_.size() * sizeof(SharedPrefix));
   info_.fields = {{"values", DType::f32, {max_nonzeros}, Packing::packed},
                   {"columns", DType::i32, {max_nonzeros}, Packing::packed},
                   {"offsets", DType::i32, {}, Packing::offsets},
                   label_field(info_.task)};
+}
+
+std::int64_t SparseDataset::copy_entries(std::int64_t begin, std::int64_t count, std::int32_t* columns,
+                                         float* values) const {
+  std::copy_n(rows_.columns.data() + begin, count, columns);
+  if (rows_.values.empty()) {
+    std::fill_n(values, count, 1.0F);
+  } else {
+    std::copy_n(rows_.values.data() + begin, count, values);
+  }
+  return count;
 }
 
 void SparseDataset::gather(std::span<const std::int64_t> indices, std::int64_t,
@@ -65,15 +81,10 @@ void SparseDataset::gather(std::span<const std::int64_t> indices, std::int64_t,
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const auto row = static_cast<std::size_t>(indices[i]);
     const std::int64_t begin = rows_.offsets[row];
-    const std::int64_t count = rows_.offsets[row + 1] - begin;
     offsets[i] = static_cast<std::int32_t>(filled);
-    std::copy_n(rows_.columns.data() + begin, count, columns + filled);
-    if (rows_.values.empty()) {
-      std::fill_n(values + filled, count, 1.0F);
-    } else {
-      std::copy_n(rows_.values.data() + begin, count, values + filled);
-    }
-    filled += count;
+    if (!prefixes_.empty())
+      filled += copy_entries(prefixes_[row].begin, prefixes_[row].count, columns + filled, values + filled);
+    filled += copy_entries(begin, rows_.offsets[row + 1] - begin, columns + filled, values + filled);
   }
   std::fill(offsets.begin() + static_cast<std::ptrdiff_t>(indices.size()), offsets.end(),
             static_cast<std::int32_t>(filled));

@@ -23,8 +23,15 @@ struct SparseRows {
   void drop_columns_from(std::int64_t features);
 };
 
-// Sparse rows in memory. Fields: "values", "columns", "offsets", "label". Entries of the packed fields after
-// the last row are zero; offsets after the last row repeat its end.
+// Entries that a row begins with and an earlier row has; none: count 0.
+struct SharedPrefix {
+  std::int64_t begin = 0;
+  std::int32_t count = 0;
+};
+
+// Sparse rows in memory, what rows have in common with the one before stored once. Fields: "values",
+// "columns", "offsets", "label". Entries of the packed fields after the last row are zero; offsets after the
+// last row repeat its end.
 class SparseDataset final : public Dataset {
  public:
   // The labels in `rows` are encoded by `labels` already. `features` and `max_nonzeros` are at least those of
@@ -32,12 +39,19 @@ class SparseDataset final : public Dataset {
   SparseDataset(std::string name, SparseRows rows, const LabelMap& labels, std::int64_t features,
                 std::int64_t max_nonzeros);
   const DataInfo& info() const override { return info_; }
+  // How many entries the rows have for each that is stored.
+  double compression() const { return compression_; }
   void gather(std::span<const std::int64_t> indices, std::int64_t epoch,
               std::span<const Tensor> out) const override;
 
  private:
+  std::int64_t copy_entries(std::int64_t begin, std::int64_t count, std::int32_t* columns,
+                            float* values) const;
+
   DataInfo info_;
   SparseRows rows_;
+  std::vector<SharedPrefix> prefixes_;  // By row; empty: rows are whole.
+  double compression_ = 1;
 };
 
 }  // namespace hocket
