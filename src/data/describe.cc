@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "data/sparse_dataset.h"
 
 namespace hocket {
 namespace {
@@ -137,6 +138,8 @@ DataDescription describe(const Dataset& dataset, std::int64_t limit) {
   result.label_mean = labels.mean();
   result.label_low = labels.low;
   result.label_high = labels.high;
+  if (const auto* sparse = dynamic_cast<const SparseDataset*>(&dataset))
+    result.compression = sparse->compression();
   return result;
 }
 
@@ -150,6 +153,10 @@ std::vector<std::string> to_lines(const DataDescription& description) {
   if (info.features > 0) {
     lines.push_back(
         fmt::format("  {} {}", info.features, info.max_nonzeros > 0 ? "columns" : "buckets of categories"));
+  }
+  if (description.compression > 1) {
+    lines.push_back(fmt::format("  rows share what they begin with: {:.2f} entries for each that is stored",
+                                description.compression));
   }
   lines.push_back(fmt::format("  {}: mean {:.4f}, deviation {:.4f} over {} samples", info.fields.front().name,
                               description.mean, description.deviation, description.samples));

@@ -14,6 +14,7 @@ struct DataDescription {
   std::vector<std::int64_t> histogram;  // Of classes, or of symbols; empty for regression.
   double mean = 0, deviation = 0;       // Of the first field, as a model gets it.
   double label_mean = 0, label_low = 0, label_high = 0;
+  double compression = 1;  // Entries of sparse rows for each that is stored.
 };
 
 // Reads up to `limit` samples, evenly spread, and sums them up. Throws DataError where one is bad.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "data/describe.h"
 
 namespace hocket {
 namespace {
@@ -86,6 +87,7 @@ TEST(SharedPrefixes, AreWholeAgainInABatch) {
   const LabelMap labels("made up", rows.labels, Task::regression);
   const SparseDataset data("made up", std::move(rows), labels, 3000, 23);
   EXPECT_GT(data.compression(), 2);
+  EXPECT_DOUBLE_EQ(describe(data).compression, data.compression());
   const Batch batch = make_batch(data.info(), 4);
   for (std::int64_t first = 0; first + 4 <= size; first += 4) {
     const std::int64_t indices[] = {first + 3, first, first + 2, first + 1};
