@@ -12,6 +12,7 @@
 #include "report/report.h"
 #include "train/file_system.h"
 #include "train/merge_traces.h"
+#include "train/node_spans.h"
 #include "train/server_recorder.h"
 #include "train/straggler.h"
 
@@ -155,9 +156,12 @@ Run execute_run(const Settings& settings, const RunFolder& folder, const Start& 
   RunRecorder recorder(folder, render_config(settings.effective()), start.resumes, progress,
                        team.communicator());
   try {
+    if (place != nullptr) begin_node_spans(folder.path(), recorder.timeline().origin());
     const TrainResult result = place == nullptr ? train(options, recorder, stop, team)
                                                 : record_for_servers(options, recorder, stop, *place);
-    const std::string trace = merge_traces(team, recorder.timeline());
+    const std::string trace = place == nullptr
+                                  ? merge_traces(team, recorder.timeline())
+                                  : collect_node_spans(folder.path(), options.workers, recorder.timeline());
     progress.close();
     Run run{folder, summarize(options, start, team, result, recorder.epoch()), result};
     write_summary(folder.summary_file(), run.summary);
@@ -190,7 +194,15 @@ std::string describe(const Run& run) {
        fmt::format("{}, of it {} in {} steps, {} samples/s", duration_text(summary.seconds.wall_seconds),
                    duration_text(summary.seconds.train_seconds), count_text(summary.steps),
                    count_text(static_cast<std::int64_t>(summary.samples_per_second))));
-  if (summary.workers > 1) {
+  if (summary.servers > 0) {
+    std::int64_t dropped = 0;
+    for (const GradientCounts& counts : summary.gradients) dropped += counts.dropped;
+    line("workers", fmt::format("{} and {} server{} by {}, {} of the time waiting", summary.workers,
+                                summary.servers, summary.servers == 1 ? "" : "s", summary.sync,
+                                percent_text(summary.seconds.wait_seconds / summary.seconds.train_seconds)));
+    line("gradients",
+         fmt::format("staleness {:.2f} on average, {} dropped", summary.staleness, count_text(dropped)));
+  } else if (summary.workers > 1) {
     line("workers",
          fmt::format("{} as {} over {}, {} of the time in {} by {}", summary.workers, summary.mesh,
                      summary.transport,

@@ -11,6 +11,7 @@
 #include "train/checkpoint_store.h"
 #include "train/evaluate.h"
 #include "train/server_link.h"
+#include "train/straggler.h"
 
 namespace hocket {
 namespace {
@@ -164,6 +165,7 @@ class Recording {
     recorded_progress_ = progress;
     recorded_seconds_ = record.seconds;
     last_loss_ = record.loss;
+    record.is_emulated = is_emulated(options_);
     observer_.on_step(record);
   }
 
@@ -190,7 +192,9 @@ class Recording {
   void evaluate(TimePoint taken) {
     if (!evaluator_ || evaluated_ == step_) return;
     evaluated_ = step_;
+    const TimePoint began = Clock::now();
     const Evaluation evaluation = evaluator_->run();
+    span(Activity::evaluate, began);
     const EvalRecord record{step_, epochs(static_cast<double>(step_)), evaluation.loss, evaluation.accuracy,
                             trained_until(taken)};
     if (record.accuracy) best_accuracy_ = std::max(best_accuracy_.value_or(0), *record.accuracy);
@@ -212,7 +216,13 @@ class Recording {
     checkpoint.step = step_;
     checkpoint.epoch = step_ / steps_per_epoch();
     checkpoint.position = step_ % steps_per_epoch() * options_.batch;
+    const TimePoint began = Clock::now();
     store_->save(checkpoint);
+    span(Activity::checkpoint, began);
+  }
+
+  void span(Activity activity, TimePoint began) {
+    observer_.on_span(activity, began.time_since_epoch().count(), Clock::now().time_since_epoch().count());
   }
 
   // The values that were tested are the result where a target was reached; else those that the servers have

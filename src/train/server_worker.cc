@@ -11,6 +11,7 @@
 #include "sync/discipline.h"
 #include "tensor/kernels/threads.h"
 #include "train/model_ranges.h"
+#include "train/node_spans.h"
 #include "train/process_usage.h"
 #include "train/slice_gradient.h"
 #include "train/straggler.h"
@@ -59,15 +60,22 @@ class ServerWorker final : public WorkerMemory {
   }
 
   void run() {
-    WorkerExchange exchange(worker_options(), network_, *this);
-    while (const std::optional<Worker::Task> task = exchange.next()) {
-      const TimePoint start = Clock::now();
-      restore_statistics();
-      const SliceGradient::Outcome outcome = gradient_.compute(task->slice, task->clock, task->adds);
-      slow_down(task->clock, Seconds(Clock::now() - start).count());
-      computed_ += Seconds(Clock::now() - start).count();
-      exchange.finish(task->is_pushed ? pushes(outcome, exchange.waited()) : std::vector<Push>());
+    {
+      WorkerExchange exchange(worker_options(), network_, *this);
+      TimePoint waiting = Clock::now();
+      while (const std::optional<Worker::Task> task = exchange.next()) {
+        const TimePoint start = Clock::now();
+        timeline_.record(waiting_, thread_, waiting, start);
+        restore_statistics();
+        const SliceGradient::Outcome outcome = gradient_.compute(task->slice, task->clock, task->adds);
+        slow_down(task->clock, start);
+        waiting = Clock::now();
+        timeline_.record(computing_, thread_, start, waiting);
+        computed_ += Seconds(waiting - start).count();
+        exchange.finish(task->is_pushed ? pushes(outcome, exchange.waited()) : std::vector<Push>());
+      }
     }
+    if (!options_.out.empty()) leave_node_spans(options_.out, place_.me.index, timeline_);
   }
 
   // The next three in the thread of the exchange, while nothing is computed.
@@ -179,9 +187,11 @@ class ServerWorker final : public WorkerMemory {
     std::copy(statistics_.begin(), statistics_.end(), session_.memory().buffers.bytes().begin());
   }
 
-  void slow_down(std::int64_t clock, double computed) const {
-    if (straggler_.is_active())
-      std::this_thread::sleep_for(Seconds(straggler_.seconds_left(clock, computed)));
+  void slow_down(std::int64_t clock, TimePoint start) {
+    if (!straggler_.is_active()) return;
+    const TimePoint computed = Clock::now();
+    std::this_thread::sleep_for(Seconds(straggler_.seconds_left(clock, Seconds(computed - start).count())));
+    timeline_.record(sleeping_, thread_, computed, Clock::now());
   }
 
   // What this slice adds to the average of all.
@@ -248,6 +258,11 @@ class ServerWorker final : public WorkerMemory {
   std::vector<std::byte> statistics_;      // As they were pulled.
   std::uint64_t pulled_bytes_ = 0;
   double computed_ = 0;
+  Timeline timeline_;
+  std::uint16_t thread_ = timeline_.add_thread("training");
+  std::uint16_t waiting_ = timeline_.add_name("wait for servers", SpanKind::wait);
+  std::uint16_t computing_ = timeline_.add_name("gradient", SpanKind::compute);
+  std::uint16_t sleeping_ = timeline_.add_name("slower (emulated)", SpanKind::compute);
 };
 
 }  // namespace

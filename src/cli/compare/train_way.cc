@@ -211,6 +211,9 @@ Settings settings_of(const TrainWay& way, const Settings& base, const std::strin
     if (text_of(key, base.train_options()) == way.values[i]) continue;
     settings.set(key, way.values[i], "--" + key.flag(), origin);
   }
+  const Key& slow = *find_key("train.slow");  // Names workers, which one alone is not.
+  if (workers_of(way) == 1 && !base.train_options().slow.empty())
+    settings.set(slow, "auto", "--slow", origin);
   return settings;
 }
 
