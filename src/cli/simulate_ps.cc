@@ -70,10 +70,10 @@ Setup setup_of(const Arguments& arguments) {
                       options.servers);
   }
   setup.discipline = Discipline::parse(arguments.text("sync", "ps:asp"));
-  setup.discipline.require_fit(options.workers);
-  options.make_consistency = make_consistency(setup.discipline, options.workers);
-  if (!options.make_consistency)
+  const DisciplineKind kind = setup.discipline.kind;
+  if (kind == DisciplineKind::allreduce || kind == DisciplineKind::sandblaster)
     throw ConfigError("simulate ps: {} has no servers that gradients are pushed to", setup.discipline.text());
+  options.make_consistency = make_consistency(setup.discipline, options.workers);
   options.worker = worker_options(setup.discipline, options.worker);
   return setup;
 }

@@ -24,7 +24,8 @@ RangeReplica::RangeReplica(RangeId range, int server, const ReplicaOptions& opti
       out_(out),
       state_(options),
       entries_resending_(timing.forward_patience),
-      snapshot_resending_(timing.snapshot_patience) {}
+      snapshot_resending_(timing.snapshot_patience),
+      copying_(timing.keep) {}
 
 void RangeReplica::on_view(const View& view, TimePoint now) {
   if (view.epoch <= epoch_) return;
@@ -60,6 +61,7 @@ void RangeReplica::on_message(const NodeId& from, const Message& message, TimePo
 
 void RangeReplica::on_time(TimePoint now) {
   if (next_) send_again(now);
+  if (may_serve(now) && copying_.is_due(now)) copy_kept(now);
   proceed(now);
 }
 
@@ -235,11 +237,21 @@ void RangeReplica::make_committed() {
     if (const auto* lost = std::get_if<WorkerLost>(&request.change))
       waiting_.erase(worker_node(lost->worker));
     const std::vector<RangeState::Made> done = state_.make(request);
-    if (!is_head_) continue;
-    for (const RangeState::Made& made : done) {
-      out_.send(made.client, ChangeDone{range_, made.sequence, made.was_dropped});
-    }
+    if (is_head_) acknowledge(done);
   }
+}
+
+// Ranges may be out of step after a worker was lost: two workers then wait each for what the other would do
+// if its gradient in another range were acknowledged.
+void RangeReplica::copy_kept(TimePoint now) {
+  acknowledge(state_.copy_kept(kept_before_));
+  kept_before_ = state_.last_serial();
+  copying_.start(now);
+}
+
+void RangeReplica::acknowledge(const std::vector<RangeState::Made>& made) {
+  for (const RangeState::Made& one : made)
+    out_.send(one.client, ChangeDone{range_, one.sequence, one.was_dropped});
 }
 
 // A client that pushed before it pulls reads what it pushed.

@@ -67,6 +67,8 @@ class RangeReplica {
   void send_again(TimePoint now);
   void proceed(TimePoint now);
   void make_committed();
+  void copy_kept(TimePoint now);
+  void acknowledge(const std::vector<RangeState::Made>& made);
   void answer_pulls();
   void answer(const PullRequest& pull);
   void forget_entries();
@@ -100,6 +102,9 @@ class RangeReplica {
   TimePoint lease_{};
   Resending entries_resending_;
   Resending snapshot_resending_;
+
+  std::int64_t kept_before_ = 0;  // Serials that were there the last time.
+  Resending copying_;
 
   std::map<NodeId, PullRequest> waiting_;
   std::map<NodeId, Answer> answered_;

@@ -175,6 +175,16 @@ void RangeState::release(std::int64_t serial, bool was_dropped) {
   kept_.erase(at);
 }
 
+std::vector<RangeState::Made> RangeState::copy_kept(std::int64_t serial) {
+  made_.clear();
+  for (auto at = kept_.begin(); at != kept_.end() && at->first <= serial; ++at) {
+    at->second.push.ids.keep();
+    at->second.push.values.keep();
+    acknowledge_copied(at->second);
+  }
+  return std::exchange(made_, {});
+}
+
 // Whoever waits for the acknowledgement of a gradient that is kept cannot compute the share of a worker that
 // was lost, for which the gradient is kept: so then it is copied.
 void RangeState::acknowledge_kept() {
@@ -184,10 +194,14 @@ void RangeState::acknowledge_kept() {
       kept.push.ids.keep();
       kept.push.values.keep();
     }
-    if (kept.is_acknowledged || !kept.is_copied()) continue;
-    kept.is_acknowledged = true;
-    acknowledge({kept.client, kept.sequence});
+    acknowledge_copied(kept);
   }
+}
+
+void RangeState::acknowledge_copied(Kept& kept) {
+  if (kept.is_acknowledged || !kept.is_copied()) return;
+  kept.is_acknowledged = true;
+  acknowledge({kept.client, kept.sequence});
 }
 
 void RangeState::acknowledge(const Made& made) {

@@ -37,6 +37,11 @@ class RangeState {
   // Returns what may be acknowledged now: a gradient that is kept, in memory that nobody owns, only later.
   std::vector<Made> make(const ChangeRequest& request);
 
+  // Copies the gradients up to `serial` that are kept, for the same: whoever waits for them might be whom
+  // they wait for.
+  std::vector<Made> copy_kept(std::int64_t serial);
+  std::int64_t last_serial() const { return serials_; }
+
   Sequence last_of(const NodeId& client) const;
   // The change of that number, if it may be acknowledged (again).
   std::optional<Made> find_made(const NodeId& client, const Sequence& sequence) const;
@@ -76,6 +81,7 @@ class RangeState {
   void drop(std::int64_t serial);
   void release(std::int64_t serial, bool was_dropped);
   void acknowledge_kept();
+  void acknowledge_copied(Kept& kept);
   void acknowledge(const Made& made);
   bool is_right(const Push& push) const;
   bool is_worker(std::int64_t index) const { return index >= 0 && index < options_->workers; }

@@ -17,6 +17,7 @@ struct ClusterTiming {
   Seconds patience{0.25};          // Until a request is sent again,
   Seconds forward_patience{0.15};  // a change to the next replica,
   Seconds snapshot_patience{1.0};  // and everything to one that joins.
+  Seconds keep{0.1};               // Until a gradient that waits for others is copied.
 
   Seconds silence() const { return lease + margin; }
 };

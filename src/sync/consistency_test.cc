@@ -83,11 +83,13 @@ TEST(Ssp, WaitsNotForTheLostNorForWhatTheyMissed) {
   ssp->on_worker_joined(1);
   EXPECT_TRUE(ssp->may_read(1, 1, 0));
   EXPECT_TRUE(ssp->may_read(0, 20, 0));
-  ssp->on_push({50, 1, 1, 0}, 0);  // Counts as batch 20.
+  ssp->on_push({50, 1, 1, 0}, 0);  // Far behind: nobody waits for it yet.
   EXPECT_TRUE(ssp->may_read(0, 21, 0));
   EXPECT_TRUE(ssp->may_read(1, 2, 0));
-  ssp->on_push({51, 1, 2, 0}, 0);
-  EXPECT_FALSE(ssp->may_read(1, 3, 0));  // It would be batch 22, with worker 0 still in batch 20.
+  ssp->on_push({51, 1, 18, 0}, 0);  // It has caught up.
+  EXPECT_TRUE(ssp->may_read(0, 20, 0));
+  EXPECT_FALSE(ssp->may_read(0, 21, 0));
+  EXPECT_FALSE(ssp->may_read(1, 22, 0));  // With worker 0 still in batch 20.
 }
 
 TEST(KOfN, WaitsForTheFirstFew) {

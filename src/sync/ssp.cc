@@ -1,7 +1,7 @@
 // Stale-synchronous (Ho et al. 2013): gradients are applied as they come, and a worker begins a batch only
 // when it is at most `staleness` batches ahead of the slowest live one. Clocks count from the batch of the
-// first gradient. A worker that comes back is taken to stand where the slowest of the others does, so that
-// nobody waits for what it missed.
+// first gradient. A worker that comes back neither waits nor is waited for until it is as near as the others:
+// so all ranges count it by the same clock, and none holds a worker that another one waits for.
 #include <algorithm>
 
 #include "base/error.h"
@@ -18,9 +18,8 @@ bool is_clock(std::int64_t value) { return value >= 0 && value <= kMaxClock; }
 
 struct SliceClock {
   std::int64_t clock = 0;  // Batches done.
-  std::int64_t ahead = 0;  // What is added to the clock that a worker gives, after it came back.
   bool is_live = true;
-  bool is_new = false;  // Came back and has pushed nothing since.
+  bool is_new = false;  // Came back and has not caught up.
 };
 
 class Ssp final : public Consistency {
@@ -33,10 +32,10 @@ class Ssp final : public Consistency {
     if (slice == nullptr || !is_clock(arrival.clock)) return {{}, {arrival.serial}};
     if (!has_begun_) begin_at(arrival.clock);
     if (slice->is_new) {
-      slice->ahead = std::max<std::int64_t>(0, slowest(slice->clock) - arrival.clock);
-      slice->is_new = false;
+      slice->clock = arrival.clock + 1;
+      slice->is_new = slowest(slice->clock) - slice->clock > staleness_;
     }
-    slice->clock = std::max(slice->clock, arrival.clock + slice->ahead + 1);
+    slice->clock = std::max(slice->clock, arrival.clock + 1);
     return {{{arrival.serial, weight_}}, {}};
   }
 
@@ -56,8 +55,7 @@ class Ssp final : public Consistency {
     const auto at = static_cast<std::size_t>(worker);
     if (worker < 0 || at >= slices_.size() || slices_[at].is_new) return true;
     if (!is_clock(clock)) return false;
-    const std::int64_t done = clock + slices_[at].ahead;
-    return done - slowest(done) <= staleness_;
+    return clock - slowest(clock) <= staleness_;
   }
 
   std::vector<std::byte> save() const override {
@@ -65,7 +63,6 @@ class Ssp final : public Consistency {
     out.put(static_cast<std::uint8_t>(has_begun_));
     for (const SliceClock& slice : slices_) {
       out.put(slice.clock);
-      out.put(slice.ahead);
       out.put(static_cast<std::uint8_t>(slice.is_live));
       out.put(static_cast<std::uint8_t>(slice.is_new));
     }
@@ -79,12 +76,11 @@ class Ssp final : public Consistency {
     bool is_sane = has_begun <= 1;
     for (SliceClock& slice : slices) {
       slice.clock = in.get<std::int64_t>();
-      slice.ahead = in.get<std::int64_t>();
       const auto is_live = in.get<std::uint8_t>();
       const auto is_new = in.get<std::uint8_t>();
       slice.is_live = is_live != 0;
       slice.is_new = is_new != 0;
-      is_sane = is_sane && is_clock(slice.clock) && is_clock(slice.ahead) && is_live <= 1 && is_new <= 1;
+      is_sane = is_sane && is_clock(slice.clock) && is_live <= 1 && is_new <= 1;
     }
     if (!is_sane || !in.is_good() || !in.is_at_end())
       throw NetError("the state of ps:ssp for {} workers is malformed ({} bytes)", slices_.size(),

@@ -1,5 +1,6 @@
 #!/usr/bin/python3 -B
-"""simulate: the ring's latency is linear in the ranks, the tree's logarithmic; racks make hierarchical the choice."""
+"""simulate: the ring's latency is linear in the ranks, the tree's logarithmic; racks make hierarchical the choice.
+Parameter servers that are killed, cut off and moved lose nothing, and a seed repeats."""
 
 import json
 import math
@@ -51,7 +52,18 @@ text = output("simulate", "collective", "--ranks", 24, "--bytes", "64MiB", "--to
 assert text.splitlines()[-2].startswith("hierarchical: predicted"), text
 assert "8 hosts, alpha 25.0 us, 1.25 GB/s" in output("simulate", "topology", "--topology", "racks.toml", "--ranks", 24)
 
+for sync in ("ps:asp", "ps:bsp", "ps:ssp,s=1", "ps:kofn,k=2", "ps:softsync,n=2", "downpour,nfetch=2,npush=2"):
+    cluster = ["simulate", "ps", "--seeds", 20, "--seed", 100, "--sync", sync]
+    report = json.loads(output(*cluster, "--json"))
+    assert report["seeds"] == 20 and report["violations"] == [], report
+    assert report["server_kills"] > 0 and report["lost_messages"] > 0 and report["recovery_p95_seconds"] < 2, report
+    assert report == json.loads(output(*cluster, "--json"))
+assert "nothing violated" in output("simulate", "ps", "--seeds", 3, "--replicas", 1)
+
 for wrong, expected in {
+    ("ps", "--sync", "allreduce"): "has no servers",
+    ("ps", "--sync", "ps:bps"): "did you mean",
+    ("ps", "--replicas", 3, "--servers", 2): "3 replicas need as many servers",
     ("collective", "--ranks", 25, "--topology", "racks.toml"): "place for 24 ranks",
     ("collective", "--algorithm", "rong"): "did you mean ring?",
     ("collective", "--collective", "all_redcue"): "did you mean all_reduce?",
