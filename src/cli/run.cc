@@ -10,9 +10,11 @@
 #include "cli/units.h"
 #include "cli/version.h"
 #include "report/report.h"
+#include "sync/discipline.h"
 #include "train/file_system.h"
 #include "train/merge_traces.h"
 #include "train/node_spans.h"
+#include "train/sandblaster_recorder.h"
 #include "train/server_recorder.h"
 #include "train/straggler.h"
 
@@ -139,6 +141,13 @@ Run follow_run(const TrainOptions& options, const RunFolder& folder, const Start
   return {folder, summarize(options, start, team, result, 0), result};
 }
 
+TrainResult record(const TrainOptions& options, TrainObserver& observer, const std::atomic<bool>& stop,
+                   const NodePlace& place) {
+  const bool is_sandblaster = Discipline::parse(options.sync).kind == DisciplineKind::sandblaster;
+  return is_sandblaster ? record_for_sandblaster(options, observer, stop, place)
+                        : record_for_servers(options, observer, stop, place);
+}
+
 }  // namespace
 
 int Run::exit_code(int when_interrupted) const {
@@ -157,8 +166,8 @@ Run execute_run(const Settings& settings, const RunFolder& folder, const Start& 
                        team.communicator());
   try {
     if (place != nullptr) begin_node_spans(folder.path(), recorder.timeline().origin());
-    const TrainResult result = place == nullptr ? train(options, recorder, stop, team)
-                                                : record_for_servers(options, recorder, stop, *place);
+    const TrainResult result =
+        place == nullptr ? train(options, recorder, stop, team) : record(options, recorder, stop, *place);
     const std::string trace = place == nullptr
                                   ? merge_traces(team, recorder.timeline())
                                   : collect_node_spans(folder.path(), options.workers, recorder.timeline());

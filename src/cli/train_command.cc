@@ -13,7 +13,9 @@
 #include "cli/terminal.h"
 #include "cli/workers.h"
 #include "net/environment.h"
+#include "sync/discipline.h"
 #include "tensor/kernels/isa.h"
+#include "train/sandblaster_nodes.h"
 #include "train/server_node.h"
 #include "train/server_worker.h"
 
@@ -135,10 +137,23 @@ int train_with(Team& team, const Request& request, const Start& start, const Arg
   }
 }
 
+int run_sandblaster_node(const TrainOptions& options, const NodePlace& place, const std::atomic<bool>& stop) {
+  if (place.me.kind == NodeKind::coordinator) {
+    run_sandblaster_coordinator(options, place, stop);
+  } else if (place.me.kind == NodeKind::server) {
+    run_sandblaster_server(place, stop);
+  } else {
+    work_for_sandblaster(options, place, stop);
+  }
+  return kDone;
+}
+
 // Nodes other than the recorder, which alone speaks and writes files.
 int run_node(const Request& request, const NodePlace& place, const Start& start, const Arguments& arguments) {
   const TrainOptions options = with_servers(request.settings.train_options());
   const StopSignals signals(place.me != kRecorder);
+  const bool is_sandblaster = Discipline::parse(options.sync).kind == DisciplineKind::sandblaster;
+  if (is_sandblaster && place.me != kRecorder) return run_sandblaster_node(options, place, signals.stop());
   switch (place.me.kind) {
     case NodeKind::coordinator: run_coordinator(options, place, signals.stop()); return kDone;
     case NodeKind::server: run_server(options, place, signals.stop()); return kDone;

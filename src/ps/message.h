@@ -195,10 +195,13 @@ struct HeartbeatDone {
   double lease_seconds = 0;
 };
 struct Stop {};  // From the recorder: the training is over.
+struct Parcel {  // What a discipline says in words of its own.
+  Payload bytes{};
+};
 
 using Message =
     std::variant<ChangeRequest, ChangeDone, PullRequest, PullDone, StatusRequest, RangeStatus, Misdirected,
-                 Forward, ForwardDone, Snapshot, View, Heartbeat, HeartbeatDone, Stop>;
+                 Forward, ForwardDone, Snapshot, View, Heartbeat, HeartbeatDone, Stop, Parcel>;
 
 // Takes messages away. A payload without an owner is consumed before send() returns, unless it is that of a
 // ChangeRequest, which stays as it is until ChangeDone. Messages may be lost.

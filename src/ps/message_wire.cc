@@ -147,6 +147,8 @@ void fields(Io& io, auto& x) {
     all(x.node, x.incarnation, x.epoch, x.sent_at, x.caught_up, x.is_leaving);
   } else if constexpr (std::is_same_v<T, HeartbeatDone>) {
     all(x.incarnation, x.sent_at, x.lease_seconds);
+  } else if constexpr (std::is_same_v<T, Parcel>) {
+    all(x.bytes);
   } else if constexpr (std::is_same_v<T, Introduction>) {
     all(x.port, x.host_id, x.pid, x.memory_fd, x.memory_bytes);
   } else if constexpr (std::is_same_v<T, Address>) {

@@ -58,6 +58,7 @@ std::vector<NodeFrame> one_of_each() {
           Message(Heartbeat{server_node(1), -1, 7, 99, {0, 2}, true}),
           Message(HeartbeatDone{2, 99, 0.5}),
           Message(Stop{}),
+          Message(Parcel{Payload::copy_of(std::as_bytes(std::span("words", 5)))}),
           Introduction{4711, "host", 12, 5, 1 << 20},
           Directory{{{server_node(0), "127.0.0.1", 4712}}}};
 }

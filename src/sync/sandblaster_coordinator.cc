@@ -38,7 +38,8 @@ void SandblasterCoordinator::send(const NodeId& to, const SandblasterMessage& me
 }
 
 // Those who only watch are not counted.
-void SandblasterCoordinator::on_body(const NodeId& from, const ProgressRequest& /*request*/, TimePoint now) {
+void SandblasterCoordinator::on_body(const NodeId& from, const ProgressRequest& request, TimePoint now) {
+  lbfgs_.end_after(request.iterations);
   start(now);
   out_.send(from, progress());
 }

@@ -96,7 +96,7 @@ void put_body(WireWriter& out, const PortionPushDone& done) {
 }
 void put_body(WireWriter& out, const PointInit& init) { put_payload(out, init.values); }
 void put_body(WireWriter&, const PointInitDone&) {}
-void put_body(WireWriter&, const ProgressRequest&) {}
+void put_body(WireWriter& out, const ProgressRequest& request) { out.put(request.iterations); }
 void put_body(WireWriter& out, const SandblasterProgress& progress) {
   out.put(static_cast<std::uint8_t>(progress.state));
   out.put(progress.iterations);
@@ -199,7 +199,7 @@ SandblasterMessage get_message(std::uint8_t kind, WireReader& in, std::size_t by
     case 7: return get_push_done(in);
     case 8: return PointInit{get_payload(in)};
     case 9: return PointInitDone{};
-    case 10: return ProgressRequest{};
+    case 10: return ProgressRequest{in.get<std::int32_t>()};
     case 11: return get_progress(in);
     default: throw NetError("unknown Sandblaster message of kind {}", kind);
   }

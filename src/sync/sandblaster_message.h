@@ -62,8 +62,11 @@ struct PointInit {
 };
 struct PointInitDone {};
 
-// Recorder to coordinator. The first one, once all servers hold the point, starts it.
-struct ProgressRequest {};
+// Recorder to coordinator. The first one, once all servers hold the point, starts it; it ends after so many
+// iterations, or after the present one if that is more.
+struct ProgressRequest {
+  std::int32_t iterations = 0;
+};
 // How far L-BFGS is, and what the coordinator has sent and received for that.
 struct SandblasterProgress {
   LbfgsState state = LbfgsState::running;

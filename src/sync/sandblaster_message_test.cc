@@ -21,7 +21,7 @@ std::vector<SandblasterMessage> one_of_each() {
           PortionPushDone{2, 3},
           PointInit{payload({5, 6})},
           PointInitDone{},
-          ProgressRequest{},
+          ProgressRequest{12},
           SandblasterProgress{LbfgsState::converged, 7, 0.5, 1e-9, 9, 80, 3, 4000, 200}};
 }
 

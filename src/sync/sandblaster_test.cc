@@ -140,7 +140,7 @@ TEST(Sandblaster, StartsWithTheFirstQuestionHowFarItIs) {
   SandblasterCoordinator coordinator({.servers = 2}, sent);
   coordinator.on_time(after(Seconds(1)));
   EXPECT_TRUE(sent.messages.empty());
-  for (int i = 0; i < 2; ++i) coordinator.on_message(kRecorder, ProgressRequest{}, TimePoint());
+  for (int i = 0; i < 2; ++i) coordinator.on_message(kRecorder, ProgressRequest{5}, TimePoint());
   ASSERT_EQ(sent.messages.size(), 4U);
   EXPECT_TRUE(std::holds_alternative<VectorBatch>(sent.messages[0].second));
   EXPECT_EQ(sent.messages[1].first, server_node(1));

@@ -45,6 +45,7 @@ TrainOptions with_servers(TrainOptions options) {
   refuse(options.folds > 0, "--folds");
   refuse(options.sync_batch_norm, "--sync-batch-norm");
   refuse(mesh.size_of("tp") > 1, "--mesh with tp");
+  refuse(discipline.kind == DisciplineKind::sandblaster && options.replicas > 1, "--replicas");
   options.workers = mesh.size_of("dp");
   options.servers = std::max(1, options.servers);
   options.replicas = std::max(1, options.replicas);
