@@ -25,7 +25,8 @@ class Store {
   virtual bool fits(const Push& push) const = 0;
   // One update with the weighted sum, added up in this order.
   virtual void apply(std::span<const WeightedPush> terms, const Hyper& hyper) = 0;
-  // The values, dense or of the rows named, in the order of the ids; valid until the next call.
+  // The values, dense or of the rows named, in the order of the ids; valid until the next call of the same
+  // function or of apply().
   virtual Payload read(const Payload& ids) = 0;
   virtual Payload state(const Payload& ids) = 0;
 

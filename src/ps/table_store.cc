@@ -87,8 +87,8 @@ class TableStore final : public Store {
       update(at, std::min(block_rows_, ids.size() - at), numbers.data());
   }
 
-  Payload read(const Payload& ids) override { return parts_of(ids, 0, 1); }
-  Payload state(const Payload& ids) override { return parts_of(ids, 1, parts_ - 1); }
+  Payload read(const Payload& ids) override { return parts_of(ids, 0, 1, values_); }
+  Payload state(const Payload& ids) override { return parts_of(ids, 1, parts_ - 1, state_); }
 
   std::vector<std::byte> save() const override {
     WireWriter out;
@@ -181,21 +181,21 @@ class TableStore final : public Store {
     }
   }
 
-  // `count` parts of each row from `first` on, in answer_.
-  Payload parts_of(const Payload& wanted, std::size_t first, std::size_t count) {
+  // `count` parts of each row from `first` on, in `answer`.
+  Payload parts_of(const Payload& wanted, std::size_t first, std::size_t count, std::vector<T>& answer) {
     const std::vector<std::uint64_t> ids = copied<std::uint64_t>(wanted);
     const std::size_t size = count * width_;
-    answer_.assign(ids.size() * size, T{});
+    answer.assign(ids.size() * size, T{});
     table_->find_all(ids, rows_);
     for (std::size_t i = 0; i < ids.size() && size > 0; ++i) {
-      T* to = answer_.data() + i * size;
+      T* to = answer.data() + i * size;
       if (rows_[i] != nullptr) {
         std::memcpy(to, rows_[i] + first * width_ * sizeof(T), size * sizeof(T));
       } else if (first == 0 && spread_ != 0) {
         fill_initial(ids[i], to);
       }
     }
-    return {std::as_bytes(std::span(answer_)), nullptr};
+    return {std::as_bytes(std::span(answer)), nullptr};
   }
 
   std::uint64_t seed_;
@@ -205,7 +205,7 @@ class TableStore final : public Store {
   std::unique_ptr<Kernel> kernel_;
   Arena block_;  // The parts of the rows that are updated together, then their gradients.
   UniqueIds unique_;
-  std::vector<T> sums_, answer_;
+  std::vector<T> sums_, values_, state_;  // The last two: what was read.
   std::vector<std::byte*> rows_;
 };
 

@@ -195,8 +195,9 @@ TEST(TableStore, BeginsWithTheRowsOfACheckpoint) {
   const auto bytes = [](const std::vector<double>& v) { return std::as_bytes(std::span(v)); };
   init.values = Payload::copy_of(encode_table(init.spec, ids, bytes(values), bytes(state)));
   const auto table = make_store(init);
-  EXPECT_EQ(elements<double>(table->read(payload(ids))), values);
-  EXPECT_EQ(elements<double>(table->state(payload(ids))), state);
+  const Payload found = table->read(payload(ids)), found_state = table->state(payload(ids));
+  EXPECT_EQ(elements<double>(found), values);
+  EXPECT_EQ(elements<double>(found_state), state);
   EXPECT_EQ(table->save(), encode_table(init.spec, ids, bytes(values), bytes(state)));
   EXPECT_NO_THROW(encode_table(init.spec, ids, bytes(values), {}));
   EXPECT_THROW(encode_table(init.spec, ids, bytes(values), bytes({1})), NetError);
