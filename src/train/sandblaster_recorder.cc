@@ -10,6 +10,7 @@
 #include "train/evaluate.h"
 #include "train/sandblaster_parcels.h"
 #include "train/session.h"
+#include "train/straggler.h"
 
 namespace hocket {
 namespace {
@@ -196,6 +197,7 @@ class SandblasterRecording {
     record.samples_per_second =
         static_cast<double>(evaluations * samples()) / std::max(1e-9, record.seconds - seconds_);
     seconds_ = record.seconds;
+    record.is_emulated = is_emulated(options_);
     record.gradient_norm = progress.gradient_norm;
     observer_.on_step(record);
   }
