@@ -1,0 +1,139 @@
+// A whole run with a parameter server, its nodes as threads on loopback connections.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "base/error.h"
+#include "data/test_files.h"
+#include "net/job_key.h"
+#include "train/checkpoint_store.h"
+#include "train/server_node.h"
+#include "train/server_recorder.h"
+#include "train/server_worker.h"
+#include "train/test_checkpoint.h"
+
+namespace hocket {
+namespace {
+
+TrainOptions small_options(const std::string& sync) {
+  TrainOptions options;
+  options.model = "mlp,hidden=8,dropout=0.3";
+  options.data = "synthetic:1x6x6:3:64";
+  options.batch = 21;
+  options.steps = 10;
+  options.dtype = "f64";
+  options.threads = 1;
+  options.sync = sync;
+  options.workers = 3;
+  options.servers = 2;
+  return options;
+}
+
+struct Outcome {
+  TrainResult result;
+  std::vector<NamedTensor> tensors;  // Of the last checkpoint.
+};
+
+Outcome last_of(const TestFolder& folder, TrainResult result) {
+  Team alone;
+  const auto saved = CheckpointStore(folder.path() / "checkpoints", alone).open_newest();
+  return {std::move(result), saved ? read_whole(*saved) : std::vector<NamedTensor>()};
+}
+
+Outcome train_alone(TrainOptions options) {
+  const TestFolder folder;
+  options.out = folder.path().string();
+  const std::atomic<bool> stop{false};
+  TrainObserver nobody;
+  Team alone;
+  return last_of(folder, train(options, nobody, stop, alone));
+}
+
+Outcome train_by_servers(TrainOptions options) {
+  const TestFolder folder;
+  options.out = folder.path().string();
+  NodePlace place;
+  place.key = random_key();
+  place.coordinator = local_endpoint(listen_at({"127.0.0.1", 0}).get());
+  const auto at = [&](const NodeId& node) {
+    NodePlace own = place;
+    own.me = node;
+    return own;
+  };
+  std::atomic<bool> stop{false};
+  std::vector<std::jthread> nodes;
+  nodes.emplace_back([&] { run_coordinator(options, at(kCoordinator), stop); });
+  for (int server = 0; server < options.servers; ++server) {
+    nodes.emplace_back([&, server] { run_server(options, at(server_node(server)), stop); });
+  }
+  for (int worker = 0; worker < options.workers; ++worker) {
+    nodes.emplace_back([&, worker] { work_for_servers(options, at(worker_node(worker))); });
+  }
+  TrainObserver nobody;
+  const std::atomic<bool> never{false};
+  TrainResult result = record_for_servers(options, nobody, never, at(kRecorder));
+  stop = true;
+  nodes.clear();
+  return last_of(folder, std::move(result));
+}
+
+double largest_difference(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double largest = a.empty() ? INFINITY : 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    const auto x = a[i].second.values<double>();
+    const auto y = b[i].second.values<double>();
+    for (std::size_t k = 0; k < x.size(); ++k) largest = std::max(largest, std::abs(x[k] - y[k]));
+  }
+  return largest;
+}
+
+TEST(Servers, BspReachesTheParametersOfOneWorker) {
+  const Outcome alone = train_alone(small_options("allreduce"));
+  const Outcome by_servers = train_by_servers(small_options("ps:bsp"));
+  EXPECT_LT(largest_difference(alone.tensors, by_servers.tensors), 1e-10);
+  EXPECT_EQ(by_servers.result.samples, alone.result.samples);
+  EXPECT_EQ(by_servers.result.steps, 10);
+  EXPECT_EQ(by_servers.result.gradients.size(), 3U);
+}
+
+TEST(Servers, AdamOfServersIsAdam) {
+  TrainOptions options = small_options("ps:bsp");
+  options.optimizer.rule = "adamw";
+  options.optimizer.weight_decay = 0.1;
+  TrainOptions alone = options;
+  alone.sync = "allreduce";
+  EXPECT_LT(largest_difference(train_alone(alone).tensors, train_by_servers(options).tensors), 1e-10);
+}
+
+TEST(Servers, ReplicasChangeNoBit) {
+  TrainOptions options = small_options("ps:bsp");
+  const Outcome one = train_by_servers(options);
+  options.replicas = 2;
+  EXPECT_EQ(train_by_servers(options).result.parameter_hash, one.result.parameter_hash);
+}
+
+TEST(Servers, RunsWithRunningStatisticsRepeatBitForBit) {
+  TrainOptions options = small_options("ps:bsp");
+  options.model = "resnet,depth=8";
+  options.data = "synthetic:3x8x8:3:24";
+  options.batch = 6;
+  options.steps = 2;
+  options.dtype = "f32";
+  const Outcome once = train_by_servers(options);
+  EXPECT_EQ(train_by_servers(options).result.parameter_hash, once.result.parameter_hash);
+}
+
+TEST(Servers, AsynchronousDisciplinesComeToAnEnd) {
+  for (const char* sync :
+       {"ps:asp", "ps:ssp,s=2", "ps:kofn,k=2", "ps:softsync,n=3", "downpour,nfetch=2,npush=2"}) {
+    const Outcome outcome = train_by_servers(small_options(sync));
+    EXPECT_GE(outcome.result.steps, 10) << sync;
+    EXPECT_TRUE(std::isfinite(outcome.result.train_loss)) << sync;
+  }
+}
+
+}  // namespace
+}  // namespace hocket
