@@ -195,6 +195,9 @@ int run_train(const Arguments& arguments) {
   const Environment environment = detect_environment(process_variables());
   const Request request = read_request(arguments, environment.rank == 0);
   const TrainOptions options = request.settings.train_options();
+  if (arguments.has("explain") && has_servers(options)) {
+    throw ConfigError("--explain shows what collectives send; --sync {} sends by servers", options.sync);
+  }
   if (arguments.has("explain")) return explain_run(options, environment, arguments);
   require_explain(arguments);
   if (has_servers(options)) return train_with_servers(request, environment, arguments);

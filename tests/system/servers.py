@@ -84,6 +84,11 @@ os.kill(nodes[2], signal.SIGKILL)
 out, err = process.communicate(timeout=60)
 assert process.returncode == 4 and "server 0 was killed by signal 9" in err, (process.returncode, err)
 expect_gone(nodes.values())
+process, nodes = start("anew", *LONG, *THREE, "--sync", "ps:bsp", "--checkpoint-every", 20, "--restarts", 1)
+os.kill(nodes[2], signal.SIGKILL)
+out, err = process.communicate(timeout=60)
+assert process.returncode == 0 and "starting all nodes anew" in err, (process.returncode, err)
+assert json.loads(out)["parameter_hash"] == undisturbed["parameter_hash"], (out, undisturbed)
 for victim in (1, 2, 3):
     folder = f"replicas-{victim}"
     process, nodes = start(folder, *LONG, *THREE, "--replicas", 2, "--sync", "ps:bsp")
@@ -102,8 +107,13 @@ expect_gone(nodes.values())
 resumed = train("--resume", "half")
 assert resumed["parameter_hash"] == undisturbed["parameter_hash"], (resumed, undisturbed)
 
+# A target ends the run with the parameters that reached it.
+reached = train(*MODEL, "--epochs", 50, "--eval-every", 5, "--target-accuracy", 0.9, *THREE, "--sync", "ps:asp")
+assert reached["test_accuracy"] >= 0.9 and reached["time_to_target"] > 0 and reached["steps"] < 800, reached
+
 # Words for what cannot be.
 assert "--zero does not go with --sync ps:bsp" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:bsp", "--zero", 1)
 assert "did you mean" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:bps")
 assert "--replicas 3" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:asp", "--replicas", 3)
+assert "by servers" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:asp", "--explain")
 assert run("train", *MODEL, *THREE, "--sync", "ps:kofn,k=4").returncode == 2

@@ -33,13 +33,10 @@ enum class Consequence { none, start_again, miss, fail };
 
 class NodeLauncher final : public RankEvents {
  public:
+  // Takes from `restarts_left` what it needs.
   NodeLauncher(const TrainOptions& options, const RankCommand& command, const JobKey& key,
-               SignalsToPoll& signals)
-      : options_(options),
-        command_(command),
-        key_(key),
-        signals_(signals),
-        restarts_left_(options.restarts) {}
+               SignalsToPoll& signals, int& restarts_left)
+      : options_(options), command_(command), key_(key), signals_(signals), restarts_left_(restarts_left) {}
 
   int run() {
     for (Rank rank = 0; rank < node_count(options_); ++rank) start(rank);
@@ -168,7 +165,7 @@ class NodeLauncher final : public RankEvents {
   const RankCommand& command_;
   const JobKey& key_;
   SignalsToPoll& signals_;
-  int restarts_left_;
+  int& restarts_left_;
   bool was_interrupted_ = false;
   int code_ = kPeerFailed;
   std::map<Rank, std::unique_ptr<LocalRanks>> nodes_;
@@ -195,9 +192,17 @@ int launch_nodes(const TrainOptions& options, const Arguments& arguments, const 
   command.coordinator =
       local_endpoint(listen_at({"127.0.0.1", 0}).get());  // Free for the coordinator to take.
   command.plaintext = options.plaintext;
-  std::error_code ignored;
-  std::filesystem::remove(coordinator_file(folder), ignored);  // Of a run before this one.
-  return NodeLauncher(options, command, key, signals).run();
+  int restarts_left = options.restarts;
+  while (true) {
+    std::error_code ignored;
+    std::filesystem::remove(coordinator_file(folder), ignored);  // Of a run before this one.
+    const int code = NodeLauncher(options, command, key, signals, restarts_left).run();
+    if (code != kPeerFailed || restarts_left == 0) return code;
+    --restarts_left;
+    if (command.restarts++ == 0 && !arguments.has("resume")) command.words.emplace_back("--resume");
+    write_message(fmt::format("hocket: starting all nodes anew from the newest checkpoint (restart {} of {})",
+                              options.restarts - restarts_left, options.restarts));
+  }
 }
 
 }  // namespace hocket
