@@ -47,6 +47,7 @@ class Pairs final : public Consistency {
     return {{{std::exchange(waiting_, 0), 1}, {arrival.serial, 1}}, {}};
   }
   bool may_read(int, std::int64_t clock, std::int64_t version) const override { return version >= clock; }
+  bool update_is_batch() const override { return true; }
   std::vector<std::byte> save() const override {
     const auto bytes = std::as_bytes(std::span(&waiting_, 1));
     return {bytes.begin(), bytes.end()};

@@ -185,12 +185,17 @@ std::vector<RangeState::Made> RangeState::copy_kept(std::int64_t serial) {
   return std::exchange(made_, {});
 }
 
-// Whoever waits for the acknowledgement of a gradient that is kept cannot compute the share of a worker that
-// was lost, for which the gradient is kept: so then it is copied.
-void RangeState::acknowledge_kept() {
+// A sender that waits for the update in any case waits for its gradient to be used, where it lies. It is
+// copied where the sender should go on: when the discipline lets it, when the gradient was late, and when
+// somebody has to compute the share of a worker that was lost.
+bool RangeState::may_wait(const Push& push) const {
   const bool is_anyone_lost = std::find(is_lost_.begin(), is_lost_.end(), true) != is_lost_.end();
+  return consistency_->update_is_batch() && push.clock >= version_ && !is_anyone_lost;
+}
+
+void RangeState::acknowledge_kept() {
   for (auto& [serial, kept] : kept_) {
-    if (is_anyone_lost) {
+    if (!may_wait(kept.push)) {
       kept.push.ids.keep();
       kept.push.values.keep();
     }

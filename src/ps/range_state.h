@@ -80,6 +80,7 @@ class RangeState {
   void count_applied(const Push& push);
   void drop(std::int64_t serial);
   void release(std::int64_t serial, bool was_dropped);
+  bool may_wait(const Push& push) const;
   void acknowledge_kept();
   void acknowledge_copied(Kept& kept);
   void acknowledge(const Made& made);

@@ -38,6 +38,7 @@ class BatchByBatch final : public Consistency {
     return verdict;
   }
   bool may_read(int, std::int64_t clock, std::int64_t version) const override { return version >= clock; }
+  bool update_is_batch() const override { return true; }
   std::vector<std::byte> save() const override {
     WireWriter out;
     for (const auto& [clock, batch] : batches_) {
