@@ -87,8 +87,8 @@ std::string as_text(Total& total, const Setup& setup) {
     text += fmt::format("  replay: {}\n", setup.replay(failure.seed));
   }
   text += fmt::format(
-      "{} seeds of {} with {} servers, {} replicas and {} workers: {}\n", total.seeds,
-      setup.discipline.text(), setup.options.servers, setup.options.replicas, setup.options.workers,
+      "{} seeds of {} with {} servers, --replicas {}, {} workers: {}\n", total.seeds, setup.discipline.text(),
+      setup.options.servers, setup.options.replicas, setup.options.workers,
       total.failures.empty() ? "nothing violated" : fmt::format("{} violated", total.failures.size()));
   text += fmt::format("  kills       {} of servers, {} of workers, {} of the coordinator\n", sum.server_kills,
                       sum.worker_kills, sum.coordinator_kills);

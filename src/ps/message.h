@@ -83,7 +83,7 @@ struct Sequence {
   std::int32_t incarnation = 0;
   std::int64_t number = 0;
 
-  auto operator<=>(const Sequence&) const = default;
+  auto operator<=>(const Sequence&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 errs.
 };
 
 struct ChangeRequest {

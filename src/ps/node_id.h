@@ -14,7 +14,7 @@ struct NodeId {
   NodeKind kind = NodeKind::coordinator;
   int index = 0;
 
-  auto operator<=>(const NodeId&) const = default;
+  auto operator<=>(const NodeId&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 errs.
 };
 
 inline NodeId server_node(int index) { return {NodeKind::server, index}; }
