@@ -10,7 +10,6 @@
 #include "cli/units.h"
 #include "cli/version.h"
 #include "report/report.h"
-#include "sync/discipline.h"
 #include "train/file_system.h"
 #include "train/merge_traces.h"
 #include "train/node_spans.h"
@@ -90,6 +89,7 @@ Summary summarize(const TrainOptions& options, const Start& start, const Team& t
   }
   summary.algorithm = result.algorithm;
   summary.gradients = result.gradients;
+  summary.portions = result.portions;
   summary.staleness = mean_staleness(result.gradients);
   summary.bytes_sent = result.bytes_sent;
   summary.messages_sent = result.messages_sent;
@@ -143,9 +143,8 @@ Run follow_run(const TrainOptions& options, const RunFolder& folder, const Start
 
 TrainResult record(const TrainOptions& options, TrainObserver& observer, const std::atomic<bool>& stop,
                    const NodePlace& place) {
-  const bool is_sandblaster = Discipline::parse(options.sync).kind == DisciplineKind::sandblaster;
-  return is_sandblaster ? record_for_sandblaster(options, observer, stop, place)
-                        : record_for_servers(options, observer, stop, place);
+  return is_sandblaster(options) ? record_for_sandblaster(options, observer, stop, place)
+                                 : record_for_servers(options, observer, stop, place);
 }
 
 }  // namespace
@@ -217,6 +216,13 @@ std::string describe(const Run& run) {
                      summary.transport,
                      percent_text(summary.seconds.exposed_comm_seconds / summary.seconds.train_seconds),
                      summary.sync, summary.algorithm));
+  }
+  if (summary.portions) {
+    line("portions",
+         fmt::format("{} in {} evaluations, {} of them to a second worker; {} of scalars",
+                     count_text(summary.portions->tasks), count_text(summary.portions->evaluations),
+                     count_text(summary.portions->backups),
+                     bytes_text(static_cast<double>(summary.portions->coordinator_bytes))));
   }
   if (summary.emulated) line("emulated", "workers slept where slower ones would compute");
   line("parameters", fmt::format("{}, hash {}", count_text(summary.parameters), summary.parameter_hash));

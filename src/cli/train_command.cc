@@ -13,7 +13,6 @@
 #include "cli/terminal.h"
 #include "cli/workers.h"
 #include "net/environment.h"
-#include "sync/discipline.h"
 #include "tensor/kernels/isa.h"
 #include "train/sandblaster_nodes.h"
 #include "train/server_node.h"
@@ -141,7 +140,7 @@ int run_sandblaster_node(const TrainOptions& options, const NodePlace& place, co
   if (place.me.kind == NodeKind::coordinator) {
     run_sandblaster_coordinator(options, place, stop);
   } else if (place.me.kind == NodeKind::server) {
-    run_sandblaster_server(place, stop);
+    run_sandblaster_server(options, place, stop);
   } else {
     work_for_sandblaster(options, place, stop);
   }
@@ -152,8 +151,8 @@ int run_sandblaster_node(const TrainOptions& options, const NodePlace& place, co
 int run_node(const Request& request, const NodePlace& place, const Start& start, const Arguments& arguments) {
   const TrainOptions options = with_servers(request.settings.train_options());
   const StopSignals signals(place.me != kRecorder);
-  const bool is_sandblaster = Discipline::parse(options.sync).kind == DisciplineKind::sandblaster;
-  if (is_sandblaster && place.me != kRecorder) return run_sandblaster_node(options, place, signals.stop());
+  if (is_sandblaster(options) && place.me != kRecorder)
+    return run_sandblaster_node(options, place, signals.stop());
   switch (place.me.kind) {
     case NodeKind::coordinator: run_coordinator(options, place, signals.stop()); return kDone;
     case NodeKind::server: run_server(options, place, signals.stop()); return kDone;

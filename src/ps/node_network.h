@@ -41,7 +41,7 @@ class NodeNetwork final : public Outbox {
 
   std::span<std::byte> memory() const { return memory_.bytes(); }
   std::uint64_t destination_of(const std::byte* address) const;  // As PullRequest::destination, in memory().
-  bool has_line_to(const NodeId& node) const { return called_.contains(node); }
+  bool has_line_to(const NodeId& node) const { return called_.contains(node) || accepted_.contains(node); }
   const Traffic& traffic() const { return traffic_; }
 
  private:

@@ -7,11 +7,13 @@
 #include "base/nearest.h"
 #include "base/spec.h"
 #include "sync/consistencies.h"
+#include "sync/lbfgs.h"
 
 namespace hocket {
 namespace {
 
 constexpr std::string_view kWhat = "sync";
+constexpr std::int64_t kMaxPortions = 1 << 20;
 
 struct Kind {
   std::string_view name;
@@ -27,6 +29,7 @@ SpecOptions::Defaults softsync_options() { return {{"n", ""}, {"rate", "fixed"}}
 SpecOptions::Defaults downpour_options() {
   return {{"nfetch", "1"}, {"npush", "1"}, {"adagrad", "server"}, {"warm", "0"}, {"scale", "share"}};
 }
+SpecOptions::Defaults sandblaster_options() { return {{"portions", "64"}, {"history", "10"}}; }
 
 constexpr std::array<Kind, 8> kKinds{{{"allreduce", DisciplineKind::allreduce, no_options},
                                       {"ps:bsp", DisciplineKind::bsp, no_options},
@@ -35,7 +38,7 @@ constexpr std::array<Kind, 8> kKinds{{{"allreduce", DisciplineKind::allreduce, n
                                       {"ps:kofn", DisciplineKind::kofn, kofn_options},
                                       {"ps:softsync", DisciplineKind::softsync, softsync_options},
                                       {"downpour", DisciplineKind::downpour, downpour_options},
-                                      {"sandblaster", DisciplineKind::sandblaster, no_options}}};
+                                      {"sandblaster", DisciplineKind::sandblaster, sandblaster_options}}};
 
 const Kind& find_kind(std::string_view name) {
   std::vector<std::string_view> names;
@@ -60,6 +63,11 @@ class Reader {
   Reader(const Spec& spec, SpecOptions::Defaults defaults)
       : name_(spec.name), options_(kWhat, spec, std::move(defaults)) {}
 
+  std::int64_t count(std::string_view key, std::int64_t least, std::int64_t most) const {
+    const std::int64_t value = count(key, least);
+    if (value > most) throw ConfigError("sync {}: {}={} is more than {}", name_, key, value, most);
+    return value;
+  }
   std::int64_t count(std::string_view key, std::int64_t least) const {
     if (options_.text(key).empty()) throw ConfigError("sync {} needs {}=N", name_, key);
     const std::int64_t value = options_.integer(key);
@@ -108,6 +116,10 @@ void read(Discipline& d, const Reader& reader) {
     d.warm_start = reader.count("warm", 0);
     if (reader.is_second("adagrad", "server", "worker")) d.adagrad = Discipline::AdaGradAt::worker;
   }
+  if (d.kind == DisciplineKind::sandblaster) {
+    d.portions = static_cast<int>(reader.count("portions", 1, kMaxPortions));
+    d.history = static_cast<int>(reader.count("history", 1, kMaxHistory));
+  }
 }
 
 }  // namespace
@@ -138,6 +150,8 @@ std::string Discipline::text() const {
     add("adagrad", adagrad == AdaGradAt::server ? "server" : "worker");
     if (warm_start > 0) add("warm", warm_start);
   }
+  if (kind == DisciplineKind::sandblaster && portions != Discipline().portions) add("portions", portions);
+  if (kind == DisciplineKind::sandblaster && history != Discipline().history) add("history", history);
   if (scale > 0) add("scale", scale);
   return result;
 }

@@ -31,6 +31,9 @@ struct Discipline {
   int push_every = 1;
   AdaGradAt adagrad = AdaGradAt::server;
   std::int64_t warm_start = 0;
+  int portions = 64;  // sandblaster: parts of the data that workers are given; whatever their number, so that
+                      // it changes no bit.
+  int history = 10;   // sandblaster: steps that L-BFGS remembers.
 
   // Throws ConfigError that names the nearest word known.
   static Discipline parse(std::string_view text);

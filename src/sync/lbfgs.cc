@@ -133,6 +133,13 @@ void Lbfgs::forget_history() {
   begin_iteration();
 }
 
+void Lbfgs::end_after(int iterations) {
+  options_.iterations = iterations;
+  if (state_ != LbfgsState::out_of_iterations || iterations_ >= iterations) return;
+  state_ = LbfgsState::running;
+  begin_iteration();
+}
+
 void Lbfgs::begin_iteration() {
   if (gradient_norm() <= options_.tolerance * first_norm_) {
     state_ = LbfgsState::converged;

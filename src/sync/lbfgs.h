@@ -53,8 +53,8 @@ class Lbfgs {
   const Request& request() const { return request_; }  // While it is running.
   void answer(double value, std::span<const double> dots);
 
-  // In all; or after the present one, if they are more.
-  void end_after(int iterations) { options_.iterations = iterations; }
+  // In all; or after the present one, if they are more. One that had run out of iterations goes on.
+  void end_after(int iterations);
 
   int iterations() const { return iterations_; }
   double value() const { return value_; }  // At kPoint.

@@ -39,7 +39,9 @@ void SandblasterCoordinator::send(const NodeId& to, const SandblasterMessage& me
 
 // Those who only watch are not counted.
 void SandblasterCoordinator::on_body(const NodeId& from, const ProgressRequest& request, TimePoint now) {
+  const bool was_done = is_done();
   lbfgs_.end_after(request.iterations);
+  if (was_done) begin_request(now);
   start(now);
   out_.send(from, progress());
 }

@@ -62,8 +62,8 @@ struct PointInit {
 };
 struct PointInitDone {};
 
-// Recorder to coordinator. The first one, once all servers hold the point, starts it; it ends after so many
-// iterations, or after the present one if that is more.
+// Recorder to coordinator. The first one, once all servers hold the point, starts it; it stops after so many
+// iterations, or after the present one if that is more, until it is asked for more.
 struct ProgressRequest {
   std::int32_t iterations = 0;
 };

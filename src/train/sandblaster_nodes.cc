@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "net/log.h"
+#include "sync/discipline.h"
 #include "sync/sandblaster_coordinator.h"
 #include "sync/sandblaster_worker.h"
 #include "sync/vector_shard.h"
@@ -26,29 +27,76 @@ NodeNetworkOptions network_at(const NodePlace& place) {
 
 // Calls `on_message(from, message)` for what comes, and `on_time()` often.
 template <typename OnMessage, typename OnTime>
-void run_until(const std::atomic<bool>& stop, NodeNetwork& network, const OnMessage& on_message,
+void run_until(const std::atomic<bool>& stop, SandblasterParcels& parcels, const OnMessage& on_message,
                const OnTime& on_time) {
-  const auto deliver = [&](const NodeId& from, const Message& message) {
-    if (const auto opened = SandblasterParcels::open(message)) on_message(from, *opened);
-  };
   while (!stop.load()) {
-    network.poll(after(kLook), deliver);
+    for (const auto& [from, message] : parcels.receive(after(kLook))) on_message(from, message);
     on_time();
   }
 }
+
+// Any batch does, but it must not depend on the number of workers, or so would the bits.
+TrainOptions of_any_worker(const TrainOptions& given, const DataInfo& info) {
+  TrainOptions options = with_defaults(given, info);
+  options.workers = 1;
+  return options;
+}
+
+SandblasterOptions coordinator_options(const TrainOptions& options) {
+  const Discipline discipline = Discipline::parse(options.sync);
+  SandblasterOptions coordinating;
+  coordinating.servers = options.servers;
+  coordinating.workers = options.workers;
+  coordinating.portions = discipline.portions;
+  coordinating.lbfgs.history = discipline.history;
+  if (options.dtype != "f64") coordinating.lbfgs.tolerance = kToleranceF32;
+  return coordinating;
+}
+
+// Which workers have a connection to the coordinator: whose ends is lost, until it comes back.
+class WorkerLines {
+ public:
+  WorkerLines(const NodeNetwork& network, int workers)
+      : network_(network), states_(static_cast<std::size_t>(workers), State::expected) {}
+
+  bool have_all_come() const {
+    return std::find(states_.begin(), states_.end(), State::expected) == states_.end();
+  }
+
+  void look(SandblasterCoordinator& coordinator) {
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      const auto worker = static_cast<int>(i);
+      const bool is_here = network_.has_line_to(worker_node(worker));
+      if (states_[i] == State::here && !is_here) {
+        states_[i] = State::lost;
+        coordinator.on_worker_lost(worker, Clock::now());
+      } else if (states_[i] == State::lost && is_here) {
+        states_[i] = State::here;
+        coordinator.on_worker_joined(worker, Clock::now());
+      } else if (is_here) {
+        states_[i] = State::here;
+      }
+    }
+  }
+
+ private:
+  enum class State : std::uint8_t { expected, here, lost };
+
+  const NodeNetwork& network_;
+  std::vector<State> states_;
+};
 
 class PortionWorker {
  public:
   PortionWorker(const TrainOptions& given, const NodePlace& place)
       : data_(open_session_data(given)),
-        options_(with_defaults(given, data_.train->info())),
-        portions_(kPortionsPerWorker * options_.workers),
-        gradient_(options_, *data_.train, portions_),
-        straggler_(options_, place.me.index, options_.workers),
+        portions_(Discipline::parse(given.sync).portions),
+        gradient_(of_any_worker(given, data_.train->info()), *data_.train, portions_),
+        straggler_(given, place.me.index, given.workers),
         network_(network_at(place), log_to_stderr()),
         parcels_(network_),
         sums_(gradient_.initial_point().size()),
-        worker_(kCoordinator, sandblaster_lengths(static_cast<std::int64_t>(sums_.size()), options_.servers),
+        worker_(kCoordinator, sandblaster_lengths(static_cast<std::int64_t>(sums_.size()), given.servers),
                 parcels_) {}
 
   void run(const std::atomic<bool>& stop) {
@@ -60,7 +108,7 @@ class PortionWorker {
       worker_.on_time(Clock::now());
       if (worker_.need() == SandblasterWorker::Need::gradient) compute();
     };
-    run_until(stop, network_, on_message, on_time);
+    run_until(stop, parcels_, on_message, on_time);
   }
 
  private:
@@ -78,7 +126,6 @@ class PortionWorker {
   }
 
   SessionData data_;
-  TrainOptions options_;
   int portions_;
   PortionGradient gradient_;
   Straggler straggler_;
@@ -91,33 +138,37 @@ class PortionWorker {
 }  // namespace
 
 // How long its range is, it hears with the point to start from.
-void run_sandblaster_server(const NodePlace& place, const std::atomic<bool>& stop) {
+void run_sandblaster_server(const TrainOptions& options, const NodePlace& place,
+                            const std::atomic<bool>& stop) {
+  const int history = Discipline::parse(options.sync).history;
   NodeNetwork network(network_at(place), log_to_stderr());
   SandblasterParcels parcels(network);
   std::optional<VectorShard> shard;
   const auto on_message = [&](const NodeId& from, const SandblasterMessage& message) {
     if (const auto* init = std::get_if<PointInit>(&message); init != nullptr && !shard) {
       const std::size_t length = init->values.values<double>().size();
-      shard.emplace(static_cast<std::int64_t>(length), LbfgsOptions().history, parcels);
+      shard.emplace(static_cast<std::int64_t>(length), history, parcels);
     }
     if (shard) shard->on_message(from, message);
   };
-  run_until(stop, network, on_message, [&] { parcels.call_coordinator(); });
+  run_until(stop, parcels, on_message, [&] { parcels.call_coordinator(); });
 }
 
 void run_sandblaster_coordinator(const TrainOptions& options, const NodePlace& place,
                                  const std::atomic<bool>& stop) {
   NodeNetwork network(network_at(place), log_to_stderr());
   SandblasterParcels parcels(network);
-  SandblasterOptions coordinating;
-  coordinating.servers = options.servers;
-  coordinating.workers = options.workers;
-  if (options.dtype != "f64") coordinating.lbfgs.tolerance = kToleranceF32;
-  SandblasterCoordinator coordinator(coordinating, parcels);
+  SandblasterCoordinator coordinator(coordinator_options(options), parcels);
+  WorkerLines lines(network, options.workers);
   const auto on_message = [&](const NodeId& from, const SandblasterMessage& message) {
-    coordinator.on_message(from, message, Clock::now());
+    const bool waits = std::holds_alternative<ProgressRequest>(message) && !lines.have_all_come();
+    if (!waits) coordinator.on_message(from, message, Clock::now());
   };
-  run_until(stop, network, on_message, [&] { coordinator.on_time(Clock::now()); });
+  const auto on_time = [&] {
+    lines.look(coordinator);
+    coordinator.on_time(Clock::now());
+  };
+  run_until(stop, parcels, on_message, on_time);
 }
 
 void work_for_sandblaster(const TrainOptions& options, const NodePlace& place,

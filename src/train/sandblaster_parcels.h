@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "ps/node_network.h"
@@ -8,9 +7,14 @@
 
 namespace hocket {
 
-// Sends messages of Sandblaster over the network of a run with servers. Used by one thread.
+// Messages of Sandblaster over the network of a run with servers. Used by one thread.
 class SandblasterParcels final : public SandblasterOutbox {
  public:
+  struct Received {
+    NodeId from;
+    SandblasterMessage message;
+  };
+
   explicit SandblasterParcels(NodeNetwork& network) : network_(network) {}
 
   void send(const NodeId& to, const SandblasterMessage& message) override {
@@ -23,11 +27,15 @@ class SandblasterParcels final : public SandblasterOutbox {
     if (!network_.has_line_to(kCoordinator)) send(kCoordinator, PointInitDone{});
   }
 
-  // What a message of the network says; throws NetError. Nothing where it is not a parcel.
-  static std::optional<SandblasterMessage> open(const Message& message) {
-    const auto* parcel = std::get_if<Parcel>(&message);
-    if (parcel == nullptr) return std::nullopt;
-    return decode_sandblaster(parcel->bytes.bytes);
+  // Waits for something to come, at most until then; all that is here. A connection with parcels that cannot
+  // be read is closed.
+  std::vector<Received> receive(TimePoint until) {
+    std::vector<Received> received;
+    network_.poll(until, [&](const NodeId& from, const Message& message) {
+      if (const auto* parcel = std::get_if<Parcel>(&message))
+        received.push_back({from, decode_sandblaster(parcel->bytes.bytes)});
+    });
+    return received;
   }
 
  private:

@@ -18,6 +18,9 @@ namespace {
 constexpr Seconds kLook{0.05};  // From one question to the next.
 constexpr Seconds kPatience{60};
 constexpr std::int64_t kIterations = 100;
+constexpr std::int64_t kEvalEvery = 10;
+
+std::int64_t next_multiple(std::int64_t after, std::int64_t of) { return (after / of + 1) * of; }
 
 std::int64_t iterations_in(const TrainOptions& given) {
   if (given.steps > 0) return given.steps;
@@ -28,6 +31,7 @@ TrainOptions by_iterations(const TrainOptions& given, const DataInfo& info) {
   TrainOptions options = with_defaults(given, info);
   options.steps = iterations_in(given);
   options.log_every = given.log_every > 0 ? given.log_every : 1;
+  options.eval_every = given.eval_every > 0 ? given.eval_every : kEvalEvery;
   return options;
 }
 
@@ -54,17 +58,33 @@ class SandblasterRecording {
     if (options_.resume) resume();
     announce();
     is_f64() ? give<double>() : give<float>();
-    start_ = Clock::now();
-    follow();
-    ended_ = Clock::now();
-    is_f64() ? take<double>() : take<float>();
+    while (!is_over()) {
+      follow(next_pause() - steps_before_);
+      is_f64() ? take<double>() : take<float>();
+      if (stop_.load()) break;
+      if (steps_done() % options_.eval_every == 0) evaluate();
+      if (options_.checkpoint_every > 0 && steps_done() % options_.checkpoint_every == 0) save();
+    }
     return finish();
   }
 
  private:
   bool is_f64() const { return options_.dtype == "f64"; }
   std::int64_t samples() const { return data_.train->info().size; }
+  std::int64_t samples_done() const { return samples_before_ + progress_.evaluations * samples(); }
   std::int64_t steps_done() const { return steps_before_ + progress_.iterations; }
+  bool has_ended() const {
+    return progress_.state == LbfgsState::converged || progress_.state == LbfgsState::stalled;
+  }
+  bool is_over() const { return has_ended() || time_to_target_ || steps_done() >= options_.steps; }
+
+  // L-BFGS stops at the step of the next test or checkpoint, so that all servers give the same point.
+  std::int64_t next_pause() const {
+    std::int64_t next = next_multiple(steps_done(), options_.eval_every);
+    if (options_.checkpoint_every > 0)
+      next = std::min(next, next_multiple(steps_done(), options_.checkpoint_every));
+    return std::min(next, options_.steps);
+  }
 
   // From the parameters of the newest checkpoint, with no history.
   void resume() {
@@ -76,23 +96,21 @@ class SandblasterRecording {
     }
     require_same_settings(reader->checkpoint(), options_);
     session_.restore(*reader, true);
-    steps_before_ = reader->checkpoint().step;
+    steps_before_ = saved_ = reader->checkpoint().step;
+    samples_before_ = progress_of(reader->checkpoint(), "samples");
+    trained_ = 1e-9 * static_cast<double>(progress_of(reader->checkpoint(), "train_ns"));
     observer_.on_warning(fmt::format("resuming after step {}", steps_before_));
   }
 
   void announce() {
-    observer_.on_start(
-        fmt::format("{} ({} parameters) on {} ({} samples), {} iterations of L-BFGS, {} by {} workers and {} "
-                    "servers",
-                    options_.model, session_.parameter_count(), data_.train->info().name, samples(),
-                    options_.steps - steps_before_, options_.sync, options_.workers, options_.servers));
-  }
-
-  template <typename OnMessage>
-  void poll(const OnMessage& on_message) {
-    network_.poll(after(kLook), [&](const NodeId& from, const Message& message) {
-      if (const auto opened = SandblasterParcels::open(message)) on_message(from, *opened);
-    });
+    const auto several = [](int count, const char* what) {
+      return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+    };
+    observer_.on_start(fmt::format(
+        "{} ({} parameters) on {} ({} samples, {} held out), {} iterations of L-BFGS, {} by {} and {}",
+        options_.model, session_.parameter_count(), data_.train->info().name, samples(),
+        data_.held_out == nullptr ? 0 : data_.held_out->info().size, options_.steps - steps_before_,
+        options_.sync, several(options_.workers, "worker"), several(options_.servers, "server")));
   }
 
   // Asks every server that has not answered, with `ask(server)`, until all have.
@@ -106,11 +124,11 @@ class SandblasterRecording {
       for (std::size_t server = 0; server < parts_.size(); ++server) {
         if (!parts_[server]) ask(server);
       }
-      poll([&](const NodeId& from, const SandblasterMessage& message) {
+      for (const auto& [from, message] : parcels_.receive(after(kLook))) {
         const auto server = static_cast<std::size_t>(from.index);
         if (from.kind == NodeKind::server && server < parts_.size() && on_message(server, message))
           parts_[server] = true;
-      });
+      }
     }
   }
 
@@ -160,104 +178,111 @@ class SandblasterRecording {
     ask_servers(ask, take_part, "the servers have not given the parameters");
   }
 
-  // Until L-BFGS has ended, by itself or because it was told to.
-  void follow() {
-    std::int64_t limit = std::max<std::int64_t>(1, options_.steps - steps_before_);
+  // Until L-BFGS has made so many iterations, has ended by itself, or was told to stop. Answers to questions
+  // before the last may still say that it stands.
+  void follow(std::int64_t limit) {
     TimePoint heard = Clock::now();
-    while (progress_.state == LbfgsState::running) {
+    const auto is_at_limit = [&] {
+      return progress_.state == LbfgsState::out_of_iterations && progress_.iterations >= limit;
+    };
+    const bool is_first = progress_.evaluations == 0;
+    if (!is_first) start_ = Clock::now();
+    while (!has_ended() && !is_at_limit()) {
       if (stop_.load()) limit = 0;
       parcels_.send(kCoordinator, ProgressRequest{static_cast<std::int32_t>(limit)});
-      poll([&](const NodeId& from, const SandblasterMessage& message) {
+      for (const auto& [from, message] : parcels_.receive(after(kLook))) {
         const auto* progress = std::get_if<SandblasterProgress>(&message);
-        if (from != kCoordinator || progress == nullptr) return;
-        if (progress->evaluations < progress_.evaluations)
-          throw NetError("the coordinator has died, and with it what {} has learnt", options_.sync);
+        if (from != kCoordinator || progress == nullptr) continue;
         heard = Clock::now();
+        if (start_ == TimePoint()) start_ = heard;
         record(*progress);
-      });
+      }
       if (Clock::now() - heard > kPatience) throw NetError("the coordinator does not answer");
     }
+    trained_ += Seconds(Clock::now() - start_).count();
   }
 
   void record(const SandblasterProgress& progress) {
-    const bool is_over = progress.state != LbfgsState::running;
-    const std::int64_t new_steps = progress.iterations - recorded_;
-    const std::int64_t evaluations = progress.evaluations - progress_.evaluations;
     progress_ = progress;
     if (first_step_seconds_ == 0 && progress.iterations > 0)
       first_step_seconds_ = Seconds(Clock::now() - began_).count();
-    if (new_steps < options_.log_every && (!is_over || new_steps == 0)) return;
-    recorded_ = progress.iterations;
+    const std::int64_t new_steps = progress.iterations - recorded_.iterations;
+    const bool is_last = has_ended() || steps_done() >= options_.steps;
+    if (new_steps == 0 || (new_steps < options_.log_every && !is_last)) return;
     StepRecord record;
     record.step = steps_done();
     record.total_steps = options_.steps;
     record.epoch = static_cast<double>(progress.evaluations);
     record.loss = progress.value;
-    record.seconds = Seconds(Clock::now() - start_).count();
+    record.seconds = trained_ + Seconds(Clock::now() - start_).count();
     record.samples_per_second =
-        static_cast<double>(evaluations * samples()) / std::max(1e-9, record.seconds - seconds_);
-    seconds_ = record.seconds;
-    record.is_emulated = is_emulated(options_);
+        static_cast<double>((progress.evaluations - recorded_.evaluations) * samples()) /
+        std::max(1e-9, record.seconds - recorded_seconds_);
     record.gradient_norm = progress.gradient_norm;
+    record.is_emulated = is_emulated(options_);
+    recorded_ = progress;
+    recorded_seconds_ = record.seconds;
     observer_.on_step(record);
   }
 
   void evaluate() {
-    if (data_.held_out == nullptr) return;
+    if (data_.held_out == nullptr || (test_ && test_->step == steps_done())) return;
     const Evaluation evaluation = Evaluator(session_, *data_.held_out, team_).run();
     test_ = {steps_done(), static_cast<double>(progress_.evaluations), evaluation.loss, evaluation.accuracy,
-             Seconds(ended_ - start_).count()};
+             trained_};
+    if (test_->accuracy) best_accuracy_ = std::max(best_accuracy_.value_or(0), *test_->accuracy);
+    const bool reached =
+        options_.target_accuracy > 0 && test_->accuracy && *test_->accuracy >= options_.target_accuracy;
+    if (reached && !time_to_target_) time_to_target_ = trained_;
     observer_.on_eval(*test_);
   }
 
   void save() {
-    if (!store_) return;
+    if (!store_ || saved_ == steps_done()) return;
+    saved_ = steps_done();
     Checkpoint checkpoint = session_.checkpoint();
     checkpoint.settings = settings_of(options_);
+    checkpoint.settings["samples"] = std::to_string(samples_done());
+    checkpoint.settings["train_ns"] = std::to_string(static_cast<std::int64_t>(1e9 * trained_));
     checkpoint.seed = options_.seed;
     checkpoint.step = steps_done();
     store_->save(checkpoint);
   }
 
   TrainResult finish() {
-    const bool interrupted =
-        stop_.load() && progress_.state == LbfgsState::out_of_iterations && steps_done() < options_.steps;
+    const bool interrupted = stop_.load() && !is_over();
     if (!interrupted) evaluate();
     save();
     TrainResult result;
     result.steps = steps_done();
-    result.samples = progress_.evaluations * samples();
+    result.samples = samples_done();
     result.parameters = session_.parameter_count();
     result.seconds.wall_seconds = Seconds(Clock::now() - began_).count();
-    result.seconds.train_seconds = Seconds(ended_ - start_).count();
+    result.seconds.train_seconds = trained_;
     result.ranks.assign(static_cast<std::size_t>(options_.workers), result.seconds);
     result.first_step_seconds = first_step_seconds_;
     result.train_loss = progress_.value;
     result.test = test_;
-    if (test_) result.best_test_accuracy = test_->accuracy;
+    result.best_test_accuracy = best_accuracy_;
+    result.time_to_target = time_to_target_;
     result.objective = objective();
     result.batch = samples();
     result.total_steps = options_.steps;
     result.threads = kernel::num_threads();
     result.bytes_sent = static_cast<std::uint64_t>(progress_.bytes);
     result.messages_sent = static_cast<std::uint64_t>(progress_.messages);
+    result.portions = {progress_.evaluations, progress_.tasks, progress_.backups, progress_.bytes,
+                       progress_.messages};
     result.parameter_hash = session_.hash();
     result.interrupted = interrupted;
-    reach_target(result);
+    result.target_missed = options_.target_accuracy > 0 && !time_to_target_ && !interrupted;
     return result;
-  }
-
-  void reach_target(TrainResult& result) const {
-    if (options_.target_accuracy <= 0 || result.interrupted) return;
-    const bool reached = test_ && test_->accuracy && *test_->accuracy >= options_.target_accuracy;
-    if (reached) result.time_to_target = result.seconds.train_seconds;
-    result.target_missed = !reached;
   }
 
   // liblinear's, of a linear model that was given its C: the penalty is part of what is minimised.
   std::optional<double> objective() const {
     const bool has_c = options_.model.find(",c=") != std::string::npos && options_.optimizer.weight_decay > 0;
-    if (!has_c) return std::nullopt;
+    if (!has_c || progress_.evaluations == 0) return std::nullopt;
     return progress_.value / options_.optimizer.weight_decay;
   }
 
@@ -272,14 +297,19 @@ class SandblasterRecording {
   SandblasterParcels parcels_;
   std::optional<CheckpointStore> store_;
 
-  TimePoint start_, ended_;
+  TimePoint start_;          // Of what is under way; then
+  double trained_ = 0;       // seconds of what is done.
   std::vector<bool> parts_;  // By server: it has answered.
   SandblasterProgress progress_;
+  SandblasterProgress recorded_;
+  double recorded_seconds_ = 0;
   std::int64_t steps_before_ = 0;
-  std::int64_t recorded_ = 0;
-  double seconds_ = 0;
+  std::int64_t samples_before_ = 0;
+  std::int64_t saved_ = -1;
   double first_step_seconds_ = 0;
   std::optional<EvalRecord> test_;
+  std::optional<double> best_accuracy_;
+  std::optional<double> time_to_target_;
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace hocket {
 
 // Leads a run under Sandblaster: gives the servers their first values, follows the coordinator, and tests and
-// saves the parameters at the end. A step is an iteration of L-BFGS: as many as `steps` says, or else
-// `epochs`, or a hundred; fewer where it converges. Throws what train() throws.
+// saves the parameters, every ten steps if not told otherwise. A step is an iteration of L-BFGS: as many as
+// `steps` says, or else `epochs`, or a hundred; fewer where it converges. Throws what train() throws.
 TrainResult record_for_sandblaster(const TrainOptions& options, TrainObserver& observer,
                                    const std::atomic<bool>& stop, const NodePlace& place);
 

@@ -21,6 +21,14 @@ void add_seconds(Json& json, const RankSeconds& seconds) {
   json["wait_seconds"] = seconds.wait_seconds;
 }
 
+void add_portions(Json& json, const PortionCounts& counts) {
+  json["evaluations"] = counts.evaluations;
+  json["tasks"] = counts.tasks;
+  json["backup_portions"] = counts.backups;
+  json["coordinator_bytes"] = counts.coordinator_bytes;
+  json["coordinator_messages"] = counts.coordinator_messages;
+}
+
 void add_way(Json& json, const Summary& summary) {
   json["status"] = summary.status;
   json["model"] = summary.model;
@@ -78,6 +86,7 @@ std::string to_json(const Summary& summary) {
     json["ranks"][rank]["staleness"] = counts.mean_staleness;
     json["ranks"][rank]["staleness_histogram"] = counts.staleness;
   }
+  if (summary.portions) add_portions(json["sandblaster"], *summary.portions);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

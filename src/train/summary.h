@@ -28,6 +28,15 @@ struct GradientCounts {
   std::vector<std::int64_t> staleness{};  // How many had staleness 0, 1, …
 };
 
+// What the coordinator of Sandblaster did.
+struct PortionCounts {
+  std::int64_t evaluations = 0;        // Of the loss of all samples.
+  std::int64_t tasks = 0;              // Portions that were handed out:
+  std::int64_t backups = 0;            // of these, while another worker had the same.
+  std::int64_t coordinator_bytes = 0;  // To and from it, as are:
+  std::int64_t coordinator_messages = 0;
+};
+
 // The outcome of a run: each member is the key of the same name in summary.json. `seconds` is the run's own,
 // and also stands there per rank under "ranks". An empty optional is null: not measured, or never reached. A
 // value type.
@@ -68,6 +77,7 @@ struct Summary {
   std::string version;
   std::vector<RankSeconds> ranks;
   std::vector<GradientCounts> gradients{};  // By worker of a parameter server.
+  std::optional<PortionCounts> portions{};  // Under the key "sandblaster", where it was that.
 };
 
 // As JSON, indented, with a line's end.

@@ -79,6 +79,7 @@ struct TrainResult {
   std::uint64_t messages_sent = 0;
   std::int64_t peak_rss_bytes = 0;
   std::vector<GradientCounts> gradients{};  // By worker of a parameter server.
+  std::optional<PortionCounts> portions{};  // Of Sandblaster.
   std::string parameter_hash;
   bool interrupted = false;
   bool target_missed = false;

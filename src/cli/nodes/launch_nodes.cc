@@ -134,8 +134,8 @@ class NodeLauncher final : public RankEvents {
       return has_workers() ? Consequence::miss : Consequence::fail;
     }
     if (!has_died) return Consequence::fail;
-    return node.kind == NodeKind::coordinator || options_.replicas > 1 ? Consequence::start_again
-                                                                       : Consequence::fail;
+    const bool is_kept_elsewhere = node.kind == NodeKind::coordinator || options_.replicas > 1;
+    return is_kept_elsewhere && !is_sandblaster(options_) ? Consequence::start_again : Consequence::fail;
   }
 
   bool has_workers() const {

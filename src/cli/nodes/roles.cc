@@ -11,6 +11,10 @@ namespace hocket {
 
 bool has_servers(const TrainOptions& options) { return Discipline::parse(options.sync).has_servers(); }
 
+bool is_sandblaster(const TrainOptions& options) {
+  return Discipline::parse(options.sync).kind == DisciplineKind::sandblaster;
+}
+
 int node_count(const TrainOptions& options) { return 2 + options.servers + options.workers; }
 
 NodeId node_of(Rank rank, const TrainOptions& options) {
@@ -45,7 +49,11 @@ TrainOptions with_servers(TrainOptions options) {
   refuse(options.folds > 0, "--folds");
   refuse(options.sync_batch_norm, "--sync-batch-norm");
   refuse(mesh.size_of("tp") > 1, "--mesh with tp");
-  refuse(discipline.kind == DisciplineKind::sandblaster && options.replicas > 1, "--replicas");
+  if (is_sandblaster(options)) {
+    refuse(options.replicas > 1, "--replicas");
+    refuse(!options.optimizer.rule.empty(), "--optimizer, as it is L-BFGS,");
+    refuse(options.learning_rate > 0, "--lr, as L-BFGS finds its own steps,");
+  }
   options.workers = mesh.size_of("dp");
   options.servers = std::max(1, options.servers);
   options.replicas = std::max(1, options.replicas);

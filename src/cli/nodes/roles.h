@@ -21,5 +21,6 @@ NodePlace place_of_node(const Environment& environment, const TrainOptions& opti
 // `options` of a run with servers with what was left open. Throws ConfigError for what does not go together.
 TrainOptions with_servers(TrainOptions options);
 bool has_servers(const TrainOptions& options);
+bool is_sandblaster(const TrainOptions& options);
 
 }  // namespace hocket
