@@ -3,29 +3,15 @@
 
 import json
 import os
-import pathlib
 import signal
 import subprocess
 import time
 
-from support.program import HOCKET, SMALL, is_alive, refusal, rows, run, train
+from support.nodes import expect_gone, nodes_of
+from support.program import HOCKET, SMALL, refusal, rows, run, train
 
 MODEL = SMALL[:4]
 THREE = ["--workers", 3, "--servers", 2, "--threads", 1]
-
-
-def nodes_of(folder):
-    """The pids of a run's nodes by their numbers: recorder 0, coordinator 1, the servers, the workers."""
-    found = {}
-    for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
-        try:
-            variables = dict(each.split(b"=", 1) for each in path.read_bytes().split(b"\0") if b"=" in each)
-            words = (path.parent / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if folder.encode() in words and b"HOCKET_NODES" in variables:
-            found[int(variables[b"HOCKET_RANK"])] = int(path.parent.name)
-    return found
 
 
 def start(folder, *arguments):
@@ -36,13 +22,6 @@ def start(folder, *arguments):
         assert process.poll() is None, process.communicate()
         time.sleep(0.005)
     return process, nodes_of(folder)
-
-
-def expect_gone(pids):
-    end = time.monotonic() + 5
-    while any(map(is_alive, pids)):
-        assert time.monotonic() < end, pids
-        time.sleep(0.01)
 
 
 # bsp sums the slices in rank order, as all-reduce does: the same bits. So does kofn with k = n, and ssp with s = 0.
