@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "cli/bench/bench_collectives.h"
+#include "cli/bench/bench_ps.h"
 #include "cli/bench/bench_transport.h"
 #include "cli/bench/lists.h"
 #include "cli/bench/peer_process.h"
@@ -92,18 +93,19 @@ int run_step(const Arguments& arguments) {
 
 int run_bench(const Arguments& arguments) {
   if (arguments.words().empty())
-    throw ConfigError("bench: measure what? There is: collectives, step, transport");
+    throw ConfigError("bench: measure what? There is: collectives, ps, step, transport");
   const std::string& what = arguments.words().front();
   if (what == "step") return run_step(arguments);
   if (what == "collectives") return run_collectives_bench(arguments);
+  if (what == "ps") return run_ps_bench(arguments);
   if (what == "transport") return run_transport_bench(arguments);
-  throw ConfigError("bench: cannot measure {}; there is: collectives, step, transport", what);
+  throw ConfigError("bench: cannot measure {}; there is: collectives, ps, step, transport", what);
 }
 
 std::vector<Option> step_options() {
   std::vector<Option> options = {
       {"models", "LIST", "of mlp,lenet,resnet20,gpt (all of them)"},
-      {"workers", "N", "beside one worker, N processes that train together, a batch each (1)"},
+      {"workers", "N", "beside one worker, N processes that train together, a batch each (1; ps: 2)"},
       {"threads", "LIST", "numbers of threads to measure, of each worker (1,2; with workers: their share)"},
       {"python", "FILE", "the Python that has torch (/usr/bin/python3)"},
       {"profile", "", "show where the time of our step goes, node by node"},
@@ -117,18 +119,20 @@ std::vector<Option> step_options() {
 Command bench_command() {
   Command command;
   command.name = "bench";
-  command.summary = "measure collectives, training steps or transports, beside the peers' with --peers";
-  command.usages = {"collectives [options]", "step [options]", "transport [options]"};
+  command.summary =
+      "measure collectives, training steps, parameter servers or transports, beside the peers' with --peers";
+  command.usages = {"collectives [options]", "ps [options]", "step [options]", "transport [options]"};
   command.options = {
-      {"seconds", "S", "how long to measure each row (1; step: 7; transport: 0.3)"},
+      {"seconds", "S", "how long to measure each row (1; step: 7; ps: 2; transport: 0.3)"},
       {"rounds", "N", "in so many rounds, the peers by turns (5; step: 7)"},
       {"peers", "", "measure Gloo and Open MPI, or PyTorch (and its DDP), in the same rounds"},
   };
   for (Option& option : collectives_bench_options()) command.options.push_back(std::move(option));
   for (Option& option : step_options()) command.options.push_back(std::move(option));
+  for (Option& option : ps_bench_options()) command.options.push_back(std::move(option));
   for (Option& option : output_options()) command.options.push_back(std::move(option));
   command.examples = {"hocket bench collectives --peers", "hocket bench collectives --show ring --ranks 4",
-                      "hocket bench step --workers 2 --peers",
+                      "hocket bench step --workers 2 --peers", "hocket bench ps --bytes 16MiB --servers 1",
                       "hocket bench step --models gpt --threads 1 --profile"};
   command.max_words = 1;
   command.run = run_bench;

@@ -9,6 +9,7 @@
 #include "cli/bench/bench_ranks.h"
 #include "cli/bench/collective_table.h"
 #include "cli/bench/lists.h"
+#include "cli/bench/ping_pong.h"
 #include "cli/bench/statistics.h"
 #include "cli/bench/timed_loop.h"
 #include "cli/exit_code.h"
@@ -32,42 +33,6 @@ Spread in_microseconds(std::vector<double> seconds, double share) {
   for (double& sample : seconds) sample *= share * 1e6;
   return spread_of(std::move(seconds));
 }
-
-// Messages to and fro between ranks 0 and 1.
-class PingPong {
- public:
-  explicit PingPong(Transport& transport) : transport_(transport), peer_(1 - transport.rank()) {}
-
-  std::vector<double> measure(std::span<std::byte> bytes, const LoopBudget& budget) {
-    return timed_loop(
-        budget, [&] { exchange(bytes); }, [&](double number) { return agree(number); });
-  }
-
- private:
-  void send(std::span<const std::byte> bytes) {
-    transport_.wait(transport_.send(peer_, {{bytes.size()}}, bytes));
-  }
-  void recv(std::span<std::byte> bytes) { transport_.wait(transport_.recv(peer_, {{bytes.size()}}, bytes)); }
-
-  void exchange(std::span<std::byte> bytes) {
-    if (transport_.rank() == 0) send(bytes);
-    recv(bytes);
-    if (transport_.rank() != 0) send(bytes);
-  }
-
-  double agree(double number) {
-    const auto bytes = std::as_writable_bytes(std::span(&number, 1));
-    if (transport_.rank() == 0) {
-      send(bytes);
-    } else {
-      recv(bytes);
-    }
-    return number;
-  }
-
-  Transport& transport_;
-  Rank peer_;
-};
 
 void measure_as_rank(Transport& transport, const std::vector<std::size_t>& sizes, const LoopBudget& budget) {
   PingPong ping_pong(transport);

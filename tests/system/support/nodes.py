@@ -103,6 +103,8 @@ class DisturbedRun:
         """Kills the coordinator, a head or another server, sometimes as many servers as may die at once."""
         before, nodes = self.decisions(), nodes_of(self.folder)
         servers = [server for server in range(self.servers) if FIRST_SERVER + server in nodes]
+        if len(servers) < self.servers:  # The run is about to end.
+            return self.rest(0.1)
         others = [server for server in servers if server not in before.heads()]
         role = draw.choice(["coordinator", "head", "backup", "servers"])
         if role == "coordinator":
