@@ -29,17 +29,22 @@ class FramedStream {
   bool flush(TimePoint deadline);                   // Sends all that is queued; false at the deadline.
 
   pollfd to_poll() const;
-  std::size_t queued_bytes() const { return outgoing_.size(); }
+  std::size_t queued_bytes() const { return outgoing_.size() - sent_; }
 
  private:
+  std::size_t write_now(std::span<const std::byte> bytes);
   void send_queued();
+  void make_room();
   void read_available();
+  std::size_t unread_bytes() const { return filled_ - taken_; }
   std::optional<std::size_t> next_size() const;
 
   std::unique_ptr<Stream> stream_;
   std::size_t max_bytes_;
-  std::vector<std::byte> incoming_;
-  std::vector<std::byte> outgoing_;
+  std::vector<std::byte> incoming_;  // Of which [taken_, filled_) have come and are not received yet.
+  std::size_t taken_ = 0, filled_ = 0;
+  std::vector<std::byte> outgoing_;  // From sent_ on.
+  std::size_t sent_ = 0;
 };
 
 }  // namespace hocket
