@@ -80,7 +80,7 @@ TEST(FramedStream, ALongMessageThatGoesAtOnceIsNotQueued) {
   ends.there.capacity = ends.there.step = 1 << 20;
   ends.sender.send(message_of(500'000));
   EXPECT_EQ(ends.sender.queued_bytes(), 0U);
-  EXPECT_EQ(ends.receive_all(), std::vector{message_of(500'000)});
+  EXPECT_EQ(ends.receive_all(), (std::vector<std::vector<std::byte>>{message_of(500'000)}));
 }
 
 TEST(FramedStream, WhatCameBeforeTheEndIsReceivedFirst) {
