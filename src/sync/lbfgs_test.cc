@@ -99,6 +99,18 @@ TEST(Lbfgs, FindsTheMinimumOfRosenbrocksFunction) {
   EXPECT_LT(run.lbfgs.iterations(), 200);
 }
 
+TEST(Lbfgs, GoesOnAfterAPauseAsIfThereWereNone) {
+  const Minimization whole({.iterations = 20}, rosenbrock, Vector(6, -1.2));
+  Minimization parts({.iterations = 7}, rosenbrock, Vector(6, -1.2));
+  EXPECT_EQ(parts.lbfgs.state(), LbfgsState::out_of_iterations);
+  parts.lbfgs.end_after(20);
+  EXPECT_EQ(parts.lbfgs.state(), LbfgsState::running);
+  minimize(parts.lbfgs, parts.vectors,
+           [](LocalVectors& at) { return rosenbrock(at.at(kTrial), at.at(kTrialGradient)); });
+  EXPECT_EQ(parts.lbfgs.iterations(), 20);
+  EXPECT_EQ(parts.lbfgs.value(), whole.lbfgs.value());
+}
+
 TEST(Lbfgs, TakesTheStepsOfTheTwoLoopRecursionOnVectors) {
   const Vector start(10, -1.2);
   for (const int iterations : {1, 2, 5, 12, 25, 40}) {
