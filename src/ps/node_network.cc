@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/error.h"
-#include "net/call.h"
 
 namespace hocket {
 namespace {
@@ -61,12 +61,19 @@ std::uint64_t NodeNetwork::destination_of(const std::byte* address) const {
 }
 
 void NodeNetwork::send(const NodeId& to, const Message& message) {
-  if (Line* line = line_to(to)) write(*line, message);
+  if (Line* line = find_line(to)) return write(*line, message);
+  if (Calling* calling = call_to(to)) calling->waiting.push_back(encode_for(calling->shares_host, message));
 }
 
-NodeNetwork::Line* NodeNetwork::line_to(const NodeId& node) {
+NodeNetwork::Line* NodeNetwork::find_line(const NodeId& node) {
   if (const auto called = called_.find(node); called != called_.end()) return &called->second;
   if (const auto accepted = accepted_.find(node); accepted != accepted_.end()) return &accepted->second;
+  return nullptr;
+}
+
+// Never waits for the answer: the other end may be calling this one, and waiting, too.
+NodeNetwork::Calling* NodeNetwork::call_to(const NodeId& node) {
+  if (const auto calling = calls_.find(node); calling != calls_.end()) return &calling->second;
   const std::optional<Endpoint> endpoint = endpoint_of(node);
   if (!endpoint) return nullptr;
   Hello hello;
@@ -74,15 +81,34 @@ NodeNetwork::Line* NodeNetwork::line_to(const NodeId& node) {
   hello.channel = static_cast<std::uint32_t>(options_.me.kind);
   hello.rank = options_.me.index;
   try {
-    auto stream = call(*endpoint, options_.key, hello, options_.plaintext, after(kCallTimeout));
-    const bool shares_host = is_within_host(stream->fd());
-    Line& line = called_.emplace(node, Line{FramedStream(std::move(stream), kMaxNodeFrame), shares_host})
-                     .first->second;
-    introduce(line);
-    return &line;
+    PendingCall call(*endpoint, options_.key, hello, options_.plaintext, after(kCallTimeout));
+    const bool shares_host = is_within_host(call.fd());
+    return &calls_.emplace(node, Calling{std::move(call), shares_host}).first->second;
   } catch (const std::exception&) {  // It is not there, or not yet: whoever waits for an answer asks again.
     return nullptr;
   }
+}
+
+void NodeNetwork::progress_calls(TimePoint now) {
+  for (auto at = calls_.begin(); at != calls_.end();) {
+    at = has_answered(at->first, at->second, now) ? calls_.erase(at) : std::next(at);
+  }
+}
+
+// Or will never answer.
+bool NodeNetwork::has_answered(const NodeId& node, Calling& calling, TimePoint now) {
+  try {
+    auto stream = calling.call.progress(now);
+    if (!stream) return false;
+    Line& line =
+        called_
+            .insert_or_assign(node, Line{FramedStream(std::move(stream), kMaxNodeFrame), calling.shares_host})
+            .first->second;
+    introduce(line);
+    for (const std::vector<std::byte>& frame : calling.waiting) line.stream.send(frame);
+  } catch (const std::exception&) {
+  }
+  return true;
 }
 
 std::optional<Endpoint> NodeNetwork::endpoint_of(const NodeId& node) const {
@@ -116,11 +142,15 @@ void NodeNetwork::write(Line& line, const Message& message) {
     news.values = {};
     return line.stream.send(encode(Message(news)));
   }
+  line.stream.send(encode_for(line.shares_host, message));
+}
+
+std::vector<std::byte> NodeNetwork::encode_for(bool shares_host, const Message& message) {
   const PlaceOf place_of = [&](std::span<const std::byte> bytes) -> std::optional<std::uint64_t> {
     traffic_.bytes_sent += bytes.size();
-    return line.shares_host ? place_in(memory_.bytes(), bytes) : std::nullopt;
+    return shares_host ? place_in(memory_.bytes(), bytes) : std::nullopt;
   };
-  line.stream.send(encode(message, place_of));
+  return encode(message, place_of);
 }
 
 void NodeNetwork::poll(TimePoint until, const Deliver& deliver, int wake_fd) {
@@ -129,6 +159,10 @@ void NodeNetwork::poll(TimePoint until, const Deliver& deliver, int wake_fd) {
     listener_->add_to(polls);
     until = listener_->next_deadline(until);
   }
+  for (const auto& [node, calling] : calls_) {
+    polls.push_back(calling.call.to_poll());
+    until = std::min(until, calling.call.deadline());
+  }
   for (const Lines* lines : {&called_, &accepted_}) {
     for (const auto& [node, line] : *lines) polls.push_back(line.stream.to_poll());
   }
@@ -136,6 +170,7 @@ void NodeNetwork::poll(TimePoint until, const Deliver& deliver, int wake_fd) {
   if (listener_) {
     for (Accepted& accepted : listener_->progress(Clock::now())) accept(std::move(accepted));
   }
+  progress_calls(Clock::now());
   hear_all(called_, deliver);
   hear_all(accepted_, deliver);
 }

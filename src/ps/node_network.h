@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "net/call.h"
 #include "net/framed_stream.h"
 #include "net/job.h"
 #include "net/listener.h"
@@ -51,9 +52,19 @@ class NodeNetwork final : public Outbox {
     std::shared_ptr<const MappedMemory> memory = {};  // The other end's.
   };
   using Lines = std::map<NodeId, Line>;
+  // A line that is not there yet, and what is to be sent as soon as it is.
+  struct Calling {
+    PendingCall call;
+    bool shares_host = false;
+    std::vector<std::vector<std::byte>> waiting{};
+  };
 
   bool is_listening() const;
-  Line* line_to(const NodeId& node);
+  Line* find_line(const NodeId& node);
+  Calling* call_to(const NodeId& node);
+  void progress_calls(TimePoint now);
+  bool has_answered(const NodeId& node, Calling& calling, TimePoint now);
+  std::vector<std::byte> encode_for(bool shares_host, const Message& message);
   std::optional<Endpoint> endpoint_of(const NodeId& node) const;
   void introduce(Line& line);
   void write(Line& line, const Message& message);
@@ -68,6 +79,7 @@ class NodeNetwork final : public Outbox {
   MappedMemory memory_;
   std::optional<Listener> listener_;
   std::map<NodeId, Endpoint> directory_;
+  std::map<NodeId, Calling> calls_;
   Lines called_;    // By this node,
   Lines accepted_;  // and by others.
   Traffic traffic_;
