@@ -247,7 +247,8 @@ void NodeNetwork::send_directory() {
 }
 
 bool NodeNetwork::flush(TimePoint deadline) {
-  bool all = true;
+  while (!calls_.empty() && Clock::now() < deadline) poll(deadline, [](const NodeId&, const Message&) {});
+  bool all = calls_.empty();
   for (Lines* lines : {&called_, &accepted_}) {
     for (auto& [node, line] : *lines) all = line.stream.flush(deadline) && all;
   }

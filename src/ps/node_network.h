@@ -38,7 +38,7 @@ class NodeNetwork final : public Outbox {
   // Waits for something to come, or for `wake_fd` to become readable, at most until then, and delivers all
   // that is here.
   void poll(TimePoint until, const Deliver& deliver, int wake_fd = -1);
-  bool flush(TimePoint deadline);  // Sends all that is queued; false at the deadline.
+  bool flush(TimePoint deadline);  // Sends all that is queued, before the end; false at the deadline.
 
   std::span<std::byte> memory() const { return memory_.bytes(); }
   std::uint64_t destination_of(const std::byte* address) const;  // As PullRequest::destination, in memory().
