@@ -16,7 +16,7 @@ class Nodes {
 
   NodeNetwork& add(const NodeId& node) {
     options_.me = node;
-    return networks_.emplace_back(options_, [](const std::string&) {});
+    return networks_.emplace_back(options_, [](std::string_view) {});
   }
 
   void poll_all() {
