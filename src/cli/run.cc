@@ -25,9 +25,10 @@ Summary planned_summary(const TrainOptions& options, const Start& start, const T
   summary.model = options.model;
   summary.data = options.data;
   const bool with_servers = has_servers(options);
-  summary.workers = with_servers ? options.workers : team.size();
+  const Mesh mesh = with_servers ? Mesh::parse(options.mesh, 0) : team.mesh();
+  summary.workers = mesh.size();
   summary.servers = with_servers ? options.servers : 0;
-  summary.mesh = with_servers ? fmt::format("dp={}", options.workers) : team.mesh().text();
+  summary.mesh = mesh.text();
   summary.zero = options.zero;
   summary.compress = options.compress;
   summary.restarts = start.restarts;

@@ -24,10 +24,11 @@ class Placer {
     add_sources();
     for (std::size_t i = 0; i < serial_.nodes().size(); ++i) add_node(i);
     for (const auto& [name, id] : serial_.outputs()) graph().set_output(name, whole_but_dp(id));
+    const std::vector<ValueId> parameters = serial_.values_of(Role::parameter);
+    for (std::size_t i = 0; i < gradients.size(); ++i) require_gradient(parameters[i], gradients[i]);
     graph().set_phase(Phase::forward);
     std::stable_sort(graph().nodes().begin(), graph().nodes().end(),
                      [](const Node& a, const Node& b) { return a.phase < b.phase; });
-    const std::vector<ValueId> parameters = serial_.values_of(Role::parameter);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       result_.gradients.push_back(own_gradient(parameters[i], gradients[i]));
     }
@@ -159,6 +160,13 @@ class Placer {
     result_.conversions.push_back({collective, axes_[axis].name, serial_.value(id).name, reader, from[axis],
                                    to, axes_[axis].size, bytes, options_.cost(collective, bytes, axes_[axis]),
                                    graph().value(node->outputs[0]).name});
+  }
+
+  // Where no update reads it, as it is for somebody else.
+  void require_gradient(ValueId parameter, const Gradient& gradient) {
+    if (!gradient.value || gradient.row_ids) return;
+    graph().set_phase(Phase::backward);
+    converted(gradient.value.id(), made_as(parameter), "a gradient");
   }
 
   // In the form that the update reads: it lies as its parameter does.

@@ -14,6 +14,7 @@
 #include "train/node_spans.h"
 #include "train/process_usage.h"
 #include "train/slice_gradient.h"
+#include "train/split_replica.h"
 #include "train/straggler.h"
 #include "train/worker_exchange.h"
 
@@ -47,7 +48,6 @@ class ServerWorker final : public WorkerMemory {
         network_(network_options(), log_to_stderr()),
         session_(
             own_, info_, team_, [&](std::size_t bytes) { return allocate(bytes); }, accumulates()),
-        gradient_(options_, *data_.train, session_, options_.workers, accumulates()),
         ranges_(model_ranges(session_.program().layouts(), tables_, options_.optimizer, options_.servers)) {
     if (session_.memory().gradients.size() != session_.memory().parameters.size()) {
       throw ConfigError("model {} has gradients by rows, which servers do not take", options_.model);
@@ -57,6 +57,7 @@ class ServerWorker final : public WorkerMemory {
                         options_.sync, options_.model);
     }
     for (const ModelRange& range : ranges_) prepare(range);
+    prepare_gradient();
   }
 
   void run() {
@@ -67,7 +68,7 @@ class ServerWorker final : public WorkerMemory {
         const TimePoint start = Clock::now();
         timeline_.record(waiting_, thread_, waiting, start);
         restore_statistics();
-        const SliceGradient::Outcome outcome = gradient_.compute(task->slice, task->clock, task->adds);
+        const SliceGradient::Outcome outcome = compute(*task);
         slow_down(task->clock, start);
         waiting = Clock::now();
         timeline_.record(computing_, thread_, start, waiting);
@@ -82,7 +83,7 @@ class ServerWorker final : public WorkerMemory {
   Payload ids(RangeId id, int slice, std::int64_t clock) override {
     const ModelRange& range = at(id);
     if (!range.is_table()) return {};
-    rows_ = &gradient_.prepare(slice, clock);
+    rows_ = &gradient_->prepare(slice, clock);
     return Payload::copy_of(std::as_bytes(rows_->ids(range.server)));
   }
 
@@ -115,6 +116,26 @@ class ServerWorker final : public WorkerMemory {
   };
 
   bool accumulates() const { return discipline_.push_every > 1; }
+
+  void prepare_gradient() {
+    const int ranks = Mesh::parse(options_.mesh, 0).size_of("tp");
+    if (ranks > 1 && !tables_.empty())
+      throw ConfigError("model {} has tables, which servers hold: --mesh with tp cannot cut it",
+                        options_.model);
+    if (ranks > 1 && options_.micro_batches > 1)
+      throw ConfigError("--microbatches does not go with --mesh {} and --sync {}", options_.mesh,
+                        options_.sync);
+    if (ranks > 1) {
+      split_.emplace(options_, own_, *data_.train, session_, ranks);
+    } else {
+      gradient_.emplace(options_, *data_.train, session_, options_.workers, accumulates());
+    }
+  }
+
+  SliceGradient::Outcome compute(const Worker::Task& task) {
+    return split_ ? split_->compute(task.slice, task.clock, task.adds)
+                  : gradient_->compute(task.slice, task.clock, task.adds);
+  }
 
   // Parameters and statistics, their gradients and changes, and all that lies there once more for its way.
   NodeNetworkOptions network_options() const {
@@ -251,13 +272,14 @@ class ServerWorker final : public WorkerMemory {
   std::size_t used_ = 0;
   Team team_;
   Session session_;
-  SliceGradient gradient_;
   std::vector<ModelRange> ranges_;
   std::map<RangeId, RangeMemory> memory_;  // Of dense ranges.
   const BatchRows* rows_ = nullptr;        // Of the batch at hand.
   std::vector<std::byte> statistics_;      // As they were pulled.
   std::uint64_t pulled_bytes_ = 0;
   double computed_ = 0;
+  std::optional<SliceGradient> gradient_;  // Of a replica that is whole,
+  std::optional<SplitReplica> split_;      // or of one that is cut.
   Timeline timeline_;
   std::uint16_t thread_ = timeline_.add_thread("training");
   std::uint16_t waiting_ = timeline_.add_name("wait for servers", SpanKind::wait);

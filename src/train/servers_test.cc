@@ -126,6 +126,18 @@ TEST(Servers, RunsWithRunningStatisticsRepeatBitForBit) {
   EXPECT_EQ(train_by_servers(options).result.parameter_hash, once.result.parameter_hash);
 }
 
+TEST(Servers, AReplicaThatIsCutIsTheWholeOne) {
+  for (const char* sync : {"downpour", "downpour,nfetch=2,npush=2"}) {
+    TrainOptions options = small_options(sync);
+    options.workers = 1;
+    const Outcome whole = train_by_servers(options);
+    options.mesh = "dp=1,tp=2";
+    const Outcome cut = train_by_servers(options);
+    EXPECT_LT(largest_difference(whole.tensors, cut.tensors), 1e-10) << sync;
+    EXPECT_NEAR(cut.result.train_loss, whole.result.train_loss, 1e-10) << sync;
+  }
+}
+
 TEST(Servers, AsynchronousDisciplinesComeToAnEnd) {
   for (const char* sync :
        {"ps:asp", "ps:ssp,s=2", "ps:kofn,k=2", "ps:softsync,n=3", "downpour,nfetch=2,npush=2"}) {

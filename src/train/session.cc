@@ -184,6 +184,7 @@ Session::Session(const TrainOptions& options, const DataInfo& info, Team& team,
       micro_batch_(micro_batch_of(options, team.mesh())),
       model_(build_batch_model(options, info, team.mesh())) {
   ProgramOptions program = program_options(options, *model_, team.mesh(), team.rank(), false);
+  program.communicator = team.communicator();
   program.updates = false;
   if (accumulates) program.micro_batches = std::max(2, program.micro_batches);
   program_ = std::make_unique<Program>(*model_, program);

@@ -48,13 +48,14 @@ TrainOptions with_servers(TrainOptions options) {
   refuse(options.optimizer.clip > 0, "--clip, the norm of a gradient that no node has whole,");
   refuse(options.folds > 0, "--folds");
   refuse(options.sync_batch_norm, "--sync-batch-norm");
-  refuse(mesh.size_of("tp") > 1, "--mesh with tp");
   if (is_sandblaster(options)) {
     refuse(options.replicas > 1, "--replicas");
+    refuse(mesh.size_of("tp") > 1, "--mesh with tp");
     refuse(!options.optimizer.rule.empty(), "--optimizer, as it is L-BFGS,");
     refuse(options.learning_rate > 0, "--lr, as L-BFGS finds its own steps,");
   }
   options.workers = mesh.size_of("dp");
+  options.mesh = mesh.text();
   options.servers = std::max(1, options.servers);
   options.replicas = std::max(1, options.replicas);
   if (options.replicas > options.servers) {

@@ -18,7 +18,8 @@ bool is_node(const Variables& variables);
 // Throws ConfigError when the environment is not that of launch_nodes().
 NodePlace place_of_node(const Environment& environment, const TrainOptions& options);
 
-// `options` of a run with servers with what was left open. Throws ConfigError for what does not go together.
+// `options` of a run with servers with what was left open: as many workers as replicas, however many ranks
+// share each. Throws ConfigError for what does not go together.
 TrainOptions with_servers(TrainOptions options);
 bool has_servers(const TrainOptions& options);
 bool is_sandblaster(const TrainOptions& options);

@@ -37,16 +37,17 @@ def count_of(shape):
 
 
 def read_parameters(run_folder, step):
-    """The parameters of a run after a step, in f32, by name. Not of parts that ZeRO has sliced."""
+    """The parameters of a run after a step by name. Not of parts that ZeRO has sliced."""
     folder = pathlib.Path(run_folder) / "checkpoints" / f"step-{step:08}"
     parts = [part for part in json.loads((folder / "manifest.json").read_text())["parts"]
              if part["tensor"].startswith("param/")]
     files = {name: read_file(folder / name) for name in {part["file"] for part in parts}}
     parameters = {}
     for part in parts:
-        assert part["dtype"] == "f32" and part["first"] == 0 and part["count"] == count_of(part["box"]), part
-        values = array.array("f", bytes(files[part["file"]][part["tensor"]]))
-        whole = parameters.setdefault(part["tensor"], array.array("f", bytes(4 * count_of(part["shape"]))))
+        assert part["first"] == 0 and part["count"] == count_of(part["box"]), part
+        values = array.array({"f32": "f", "f64": "d"}[part["dtype"]], bytes(files[part["file"]][part["tensor"]]))
+        empty = array.array(values.typecode, bytes(values.itemsize * count_of(part["shape"])))
+        whole = parameters.setdefault(part["tensor"], empty)
         at = 0
         for first, count in runs_of(part):
             whole[first : first + count] = values[at : at + count]
