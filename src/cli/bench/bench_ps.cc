@@ -1,5 +1,6 @@
 #include "cli/bench/bench_ps.h"
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -18,6 +19,7 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t kSparseBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostMessageBytes = std::size_t{1} << 20;  // Longer ones do not stay in a cache.
 constexpr int kPatienceSeconds = 120;
 
 struct PsRow {
@@ -75,7 +77,7 @@ class TransportPair {
 
 PsRow measure(const PsSetup& setup, int rounds, double seconds) {
   PsRow row{setup, {}, {}};
-  const TransportPair transport(setup.bytes);
+  const TransportPair transport(std::min(setup.bytes, kMostMessageBytes));
   PsCluster cluster(setup);
   const double window = seconds / rounds;
   cluster.steps_per_second(window / 4);  // Warms up.

@@ -8,7 +8,7 @@
 namespace hocket {
 
 // `hocket bench ps`: what workers push to and pull from servers, by turns with what the shared-memory
-// transport moves in messages of the same size. Returns an ExitCode.
+// transport moves in messages of the same size, or of 1 MiB. Returns an ExitCode.
 int run_ps_bench(const Arguments& arguments);
 
 std::vector<Option> ps_bench_options();
