@@ -66,6 +66,7 @@ struct Push {
   Payload values{};          // The gradient of the slice's part of the mean loss of the whole batch.
   double loss = 0;           // Of the slice, summed over its samples.
   std::int64_t samples = 0;
+  std::int32_t batches = 1;  // Whose gradients were added up.
   WorkerAccount account{};
 };
 struct WorkerLost {

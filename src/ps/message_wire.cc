@@ -112,7 +112,7 @@ void fields(Io& io, auto& x) {
   } else if constexpr (std::is_same_v<T, WorkerAccount>) {
     all(x.compute_seconds, x.wait_seconds, x.cpu_seconds, x.bytes_moved, x.messages_sent, x.peak_rss_bytes);
   } else if constexpr (std::is_same_v<T, Push>) {
-    all(x.slice, x.clock, x.version, x.ids, x.values, x.loss, x.samples, x.account);
+    all(x.slice, x.clock, x.version, x.ids, x.values, x.loss, x.samples, x.batches, x.account);
   } else if constexpr (std::is_same_v<T, WorkerLost> || std::is_same_v<T, WorkerJoined>) {
     all(x.worker);
   } else if constexpr (std::is_same_v<T, ChangeRequest>) {

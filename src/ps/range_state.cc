@@ -152,7 +152,7 @@ void RangeState::update(const Verdict& verdict) {
 }
 
 void RangeState::count_applied(const Push& push) {
-  ++applied_;
+  applied_ += push.batches;
   samples_ += push.samples;
   loss_ += push.loss;
   auto& staleness = slices_[static_cast<std::size_t>(push.slice)].staleness;
@@ -217,7 +217,7 @@ void RangeState::acknowledge(const Made& made) {
 
 bool RangeState::is_right(const Push& push) const {
   return store_ && is_worker(push.slice) && push.clock >= 0 && push.version >= 0 &&
-         push.version <= version_ && push.samples >= 0 && store_->fits(push);
+         push.version <= version_ && push.samples >= 0 && push.batches >= 1 && store_->fits(push);
 }
 
 }  // namespace hocket

@@ -69,11 +69,12 @@ class ServerWorker final : public WorkerMemory {
         timeline_.record(waiting_, thread_, waiting, start);
         restore_statistics();
         const SliceGradient::Outcome outcome = compute(*task);
+        add(outcome, task->adds);
         slow_down(task->clock, start);
         waiting = Clock::now();
         timeline_.record(computing_, thread_, start, waiting);
         computed_ += Seconds(waiting - start).count();
-        exchange.finish(task->is_pushed ? pushes(outcome, exchange.waited()) : std::vector<Push>());
+        exchange.finish(task->is_pushed ? pushes(exchange.waited()) : std::vector<Push>());
       }
     }
     if (!options_.out.empty()) leave_node_spans(options_.out, place_.me.index, timeline_);
@@ -241,15 +242,24 @@ class ServerWorker final : public WorkerMemory {
     return {memory.gradient, nullptr};
   }
 
-  std::vector<Push> pushes(const SliceGradient::Outcome& outcome, double waited) {
+  // To what is pushed next.
+  void add(const SliceGradient::Outcome& outcome, bool adds) {
+    if (!adds) unpushed_ = {};
+    unpushed_.loss += outcome.loss;
+    unpushed_.samples += outcome.samples;
+    unpushed_batches_ = adds ? unpushed_batches_ + 1 : 1;
+  }
+
+  std::vector<Push> pushes(double waited) {
     std::vector<Push> pushes;
     pushes.reserve(ranges_.size());
     for (const ModelRange& range : ranges_) {
       Push push;
       push.values = gradient_of(range);
       if (range.is_table()) push.ids = Payload::copy_of(std::as_bytes(rows_->ids(range.server)));
-      push.loss = outcome.loss;
-      push.samples = outcome.samples;
+      push.loss = unpushed_.loss;
+      push.samples = unpushed_.samples;
+      push.batches = unpushed_batches_;
       push.account.compute_seconds = computed_;
       push.account.bytes_moved = pulled_bytes_;
       push.account.wait_seconds = waited;
@@ -278,6 +288,8 @@ class ServerWorker final : public WorkerMemory {
   std::vector<std::byte> statistics_;      // As they were pulled.
   std::uint64_t pulled_bytes_ = 0;
   double computed_ = 0;
+  SliceGradient::Outcome unpushed_;        // Of the gradients in memory,
+  std::int32_t unpushed_batches_ = 0;      // of so many batches.
   std::optional<SliceGradient> gradient_;  // Of a replica that is whole,
   std::optional<SplitReplica> split_;      // or of one that is cut.
   Timeline timeline_;
