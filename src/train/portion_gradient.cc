@@ -53,6 +53,8 @@ PortionGradient::PortionGradient(const TrainOptions& options, const Dataset& dat
   executable.bind(slot_, "dloss", dloss_.bytes().data());
   executable.bind(slot_, "key", reinterpret_cast<std::byte*>(key_));
   indices_.resize(static_cast<std::size_t>(session_.micro_batch()));
+  const std::span<const std::byte> statistics = session_.memory().buffers.bytes();
+  initial_statistics_.assign(statistics.begin(), statistics.end());
   const double share = 1.0 / static_cast<double>(data.info().size);
   const Arena& parameters = session_.memory().parameters;
   if (is_f64(options_)) {
@@ -92,14 +94,35 @@ double PortionGradient::evaluate(std::span<const double> point, int portion, std
   return loss / static_cast<double>(data_.info().size) + add_penalty(point, gradient);
 }
 
+std::span<const std::byte> PortionGradient::statistics(std::span<const double> point, std::int64_t batches) {
+  set_parameters(point);
+  std::ranges::copy(initial_statistics_, session_.memory().buffers.data());
+  const std::int64_t size = data_.info().size;
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
+    for (std::size_t i = 0; i < indices_.size(); ++i) {
+      indices_[i] = (static_cast<std::int64_t>(i) * size / session_.micro_batch() + batch) % size;
+    }
+    run_forward(indices_);
+  }
+  return session_.memory().buffers.bytes();
+}
+
 // The loss of these samples, summed.
 double PortionGradient::run_batch(std::int64_t first, std::int64_t count) {
   const std::span<std::int64_t> indices = std::span(indices_).first(static_cast<std::size_t>(count));
   std::iota(indices.begin(), indices.end(), first);
+  const double loss = run_forward(indices);
+  session_.program().training().run(Phase::backward, slot_, session_.memory().bindings());
+  return loss;
+}
+
+double PortionGradient::run_forward(std::span<const std::int64_t> indices) {
+  const std::int64_t first = indices.front();
   data_.gather(indices, 0, batch_.fields);
   const auto weight = batch_.weight.values<float>();
-  std::fill(weight.begin(), weight.begin() + count, 1.0F);
-  std::fill(weight.begin() + count, weight.end(), 0.0F);
+  const auto end = weight.begin() + static_cast<std::ptrdiff_t>(indices.size());
+  std::fill(weight.begin(), end, 1.0F);
+  std::fill(end, weight.end(), 0.0F);
   key_[0] = static_cast<std::int64_t>(options_.seed);
   key_[2] = first;
   Executable& executable = session_.program().training();
@@ -110,7 +133,6 @@ double PortionGradient::run_batch(std::int64_t first, std::int64_t count) {
   if (!std::isfinite(loss)) {
     throw Error("sample {}: {}: {}", first, kNotFinite, first_bad_tensor(executable, slot_, bindings));
   }
-  executable.run(Phase::backward, slot_, bindings);
   return loss;
 }
 

@@ -21,10 +21,13 @@ class PortionGradient {
   // Leaves the portion's part of the gradient at `point` in `gradient`, and gives its part of the value.
   // Throws Error when that is not finite.
   double evaluate(std::span<const double> point, int portion, std::span<double> gradient);
+  // The running statistics that so many batches, of samples from all over the data, leave at `point`.
+  std::span<const std::byte> statistics(std::span<const double> point, std::int64_t batches);
 
  private:
   void set_parameters(std::span<const double> point);
   double run_batch(std::int64_t first, std::int64_t count);
+  double run_forward(std::span<const std::int64_t> indices);
   double add_penalty(std::span<const double> point, std::span<double> gradient);
 
   const Dataset& data_;
@@ -39,6 +42,7 @@ class PortionGradient {
   Tensor dloss_;
   std::int64_t key_[3] = {0, 0, 0};
   std::vector<double> initial_;
+  std::vector<std::byte> initial_statistics_;
 };
 
 }  // namespace hocket

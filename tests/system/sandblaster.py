@@ -84,6 +84,13 @@ assert "finds its own steps" in refusal(2, "train", *RUN, "--lr", 0.1)
 assert "as it is L-BFGS" in refusal(2, "train", *RUN, "--optimizer", "adam")
 assert "is more than" in refusal(2, "train", *RUN, "--sync", "sandblaster,history=1000")
 
+# Running statistics are those of the point that is tested.
+IMAGES = ["--model", "resnet,depth=8", "--data", "synthetic:3x8x8:3:192", "--sync", "sandblaster,portions=4", "--steps", 12,
+          "--batch", 48, "--threads", 1]
+images = train(*IMAGES, "--workers", 2)
+assert images["test_loss"] < images["train_loss"] + 0.2 and images["train_loss"] < 0.5, images
+assert train(*IMAGES, "--workers", 1)["test_loss"] == images["test_loss"], images
+
 # One of four workers is ten times slower: ideally they are as fast as 3.1.
 TIMED = [*RUN, *FOUR, "--steps", 8, "--emulate-compute", 0.01]
 even = train(*TIMED)
