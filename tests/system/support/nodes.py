@@ -145,14 +145,15 @@ class DisturbedRun:
         return json.loads(out)
 
     def pauses(self):
-        """For each kill, the longest time without progress that was seen to end between it and the next one."""
+        """For each kill, the longest time without progress that was seen to end between it and the next one, and who
+        was killed."""
         found = []
-        for i, (when, _, _) in enumerate(self.kills):
+        for i, (when, role, _) in enumerate(self.kills):
             until = self.kills[i + 1][0] if i + 1 < len(self.kills) else float("inf")
             gaps = [late - early for early, late in zip(self.progress, self.progress[1:])
                     if when < late <= until]
             if gaps:
-                found.append(max(gaps))
+                found.append((max(gaps), role))
         return found
 
     def count(self):
@@ -199,4 +200,7 @@ def kill_nodes(seed, sync, steps, most_kills=10**9):
         assert result["parameter_hash"] == expected["parameter_hash"], f"seed {seed}: {run.kills}"
         assert result["samples"] == expected["samples"], (seed, result["samples"], expected["samples"])
     assert result["steps"] == steps, (seed, result)
-    return run.count(), run.pauses()
+    for pause, role in run.pauses():
+        if pause > 1.5:
+            print(f"seed {seed}, {sync}, {run.servers} servers, {run.replicas} replicas: {pause:.2f} s after {role}")
+    return run.count(), [pause for pause, _ in run.pauses()]
