@@ -105,6 +105,7 @@ void ServerCoordinator::on_change_done(const ChangeDone& done, TimePoint now) {
 
 void ServerCoordinator::reconsider(TimePoint now) {
   if (now < quiet_until_) return;
+  for (auto& [node, seat] : seats_) seat.is_retiring = false;
   if (view_.epoch == 0) {
     if (have_all_come(now)) publish(first_view(facts(now), options_.ranges), now);
     return;
@@ -116,7 +117,6 @@ void ServerCoordinator::reconsider(TimePoint now) {
 // A head that lives, and gives way to another, may have an acknowledgement under way until its lease has run
 // out: it gets no other, and only then the other follows it.
 bool ServerCoordinator::have_heads_retired(const View& next, TimePoint now) {
-  for (auto& [node, seat] : seats_) seat.is_retiring = false;
   bool have_all = true;
   for (std::size_t range = 0; range < view_.chains.size(); ++range) {
     const std::vector<std::int32_t>& before = view_.chains[range].servers;

@@ -100,6 +100,20 @@ TEST_F(ServerCoordinatorTest, WaitsForTheLeaseOfAHeadThatGivesWayAlive) {
   EXPECT_EQ(coordinator_->view().chains[0].servers.front(), 1);
 }
 
+TEST_F(ServerCoordinatorTest, AHeadThatStaysAfterAllHasItsLeaseAgain) {
+  pass(Seconds(0.2));
+  leaving_ = server_node(0);
+  pass(Seconds(0.1));
+  caught_up_ = server_node(1);
+  pass(Seconds(0.2));
+  ASSERT_EQ(out_.beats[server_node(0)].lease_seconds, 0);
+  leaving_.reset();
+  caught_up_.reset();
+  pass(Seconds(1.5), {server_node(2)});  // Who was to join is lost.
+  EXPECT_EQ(coordinator_->view().chains[0].servers.front(), 0);
+  EXPECT_EQ(out_.beats[server_node(0)].lease_seconds, 0.5);
+}
+
 TEST_F(ServerCoordinatorTest, AProcessThatStartsAgainIsAnotherAndWaitsForTheLeaseOfTheOneBefore) {
   pass(Seconds(0.2));
   beat(server_node(0), -1, 5);
