@@ -48,7 +48,7 @@ void ServerCoordinator::on_beat(const Heartbeat& beat, TimePoint now) {
       beat.incarnation < 0 ? beat.sent_at == seat.started : beat.incarnation == seat.incarnation;
   if (is_current) {
     take_word(beat, seat, now);
-    answer(beat, seat, now);
+    answer(beat, seat);
   } else if (beat.incarnation >= 0 && beat.incarnation < seat.incarnation) {
     out_.send(beat.node, HeartbeatDone{seat.incarnation, beat.sent_at, 0});
   }
@@ -89,10 +89,9 @@ void ServerCoordinator::take_word(const Heartbeat& beat, Seat& seat, TimePoint n
 }
 
 // Only who knows the newest view gets a lease.
-void ServerCoordinator::answer(const Heartbeat& beat, Seat& seat, TimePoint now) {
+void ServerCoordinator::answer(const Heartbeat& beat, const Seat& seat) {
   const bool knows_all = beat.incarnation >= 0 && view_.epoch > 0 && beat.epoch == view_.epoch;
-  const double lease = knows_all && !seat.is_retiring ? options_.timing.lease.count() : 0;
-  if (lease > 0) seat.leased = later(now, options_.timing.silence());
+  const double lease = knows_all ? options_.timing.lease.count() : 0;
   out_.send(beat.node, HeartbeatDone{seat.incarnation, beat.sent_at, lease});
   if (beat.epoch < view_.epoch) out_.send(beat.node, view_);
 }
@@ -105,29 +104,12 @@ void ServerCoordinator::on_change_done(const ChangeDone& done, TimePoint now) {
 
 void ServerCoordinator::reconsider(TimePoint now) {
   if (now < quiet_until_) return;
-  for (auto& [node, seat] : seats_) seat.is_retiring = false;
   if (view_.epoch == 0) {
     if (have_all_come(now)) publish(first_view(facts(now), options_.ranges), now);
     return;
   }
   View next = next_view(view_, facts(now));
-  if (next.epoch > view_.epoch && have_heads_retired(next, now)) publish(std::move(next), now);
-}
-
-// A head that lives, and gives way to another, may have an acknowledgement under way until its lease has run
-// out: it gets no other, and only then the other follows it.
-bool ServerCoordinator::have_heads_retired(const View& next, TimePoint now) {
-  bool have_all = true;
-  for (std::size_t range = 0; range < view_.chains.size(); ++range) {
-    const std::vector<std::int32_t>& before = view_.chains[range].servers;
-    const std::vector<std::int32_t>& after = next.chains[range].servers;
-    if (before.empty() || (!after.empty() && before.front() == after.front())) continue;
-    const auto at = seats_.find(server_node(before.front()));
-    if (at == seats_.end() || server_fact(before.front(), now).is_gone || now >= at->second.leased) continue;
-    at->second.is_retiring = true;
-    have_all = false;
-  }
-  return have_all;
+  if (next.epoch > view_.epoch) publish(std::move(next), now);
 }
 
 ClusterFacts ServerCoordinator::facts(TimePoint now) const {

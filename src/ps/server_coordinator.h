@@ -50,20 +50,17 @@ class ServerCoordinator {
     std::int64_t started = 0;  // When its process did, by the node's clock.
     bool is_leaving = false;
     TimePoint heard{};
-    std::int64_t epoch = 0;    // Of the view that it knows.
-    TimePoint fenced{};        // Until when a process before it may hold a lease.
-    TimePoint leased{};        // Until when it may itself.
-    bool is_retiring = false;  // Gets no lease: another is to follow it as head.
+    std::int64_t epoch = 0;  // Of the view that it knows.
+    TimePoint fenced{};      // Until when a process before it may hold a lease.
   };
 
   void on_beat(const Heartbeat& beat, TimePoint now);
   void register_process(const NodeId& node, std::int64_t started, TimePoint now);
   void take_word(const Heartbeat& beat, Seat& seat, TimePoint now);
-  void answer(const Heartbeat& beat, Seat& seat, TimePoint now);
+  void answer(const Heartbeat& beat, const Seat& seat);
   void on_change_done(const ChangeDone& done, TimePoint now);
 
   void reconsider(TimePoint now);
-  bool have_heads_retired(const View& next, TimePoint now);
   ClusterFacts facts(TimePoint now) const;
   ServerFact server_fact(int server, TimePoint now) const;
   void publish(View view, TimePoint now);

@@ -42,8 +42,6 @@ class ServerCoordinatorTest : public testing::Test {
 
   void beat(const NodeId& node, std::int32_t incarnation, std::int64_t sent_at) {
     Heartbeat beat{node, incarnation, coordinator_->view().epoch, sent_at};
-    beat.is_leaving = node == leaving_;
-    if (node == caught_up_) beat.caught_up = {0};
     coordinator_->on_message(node, beat, now_);
   }
 
@@ -66,7 +64,6 @@ class ServerCoordinatorTest : public testing::Test {
   LastMessages out_;
   TimePoint now_ = TimePoint(std::chrono::seconds(1));
   std::vector<NodeId> nodes_;
-  std::optional<NodeId> leaving_, caught_up_;
   std::optional<ServerCoordinator> coordinator_;
 };
 
@@ -84,34 +81,6 @@ TEST_F(ServerCoordinatorTest, WaitsForTheLeaseOfASilentHead) {
   EXPECT_EQ(coordinator_->view().chains[0].servers.front(), 0);
   pass(Seconds(0.2), {server_node(0)});
   EXPECT_EQ(coordinator_->view().chains[0].servers.front(), 1);
-}
-
-TEST_F(ServerCoordinatorTest, WaitsForTheLeaseOfAHeadThatGivesWayAlive) {
-  pass(Seconds(0.2));
-  leaving_ = server_node(0);
-  pass(Seconds(0.1));
-  ASSERT_EQ(coordinator_->view().chains[0].joining, 2);
-  caught_up_ = server_node(1);
-  pass(Seconds(0.5));
-  EXPECT_EQ(coordinator_->view().chains[0].servers.front(), 0);
-  EXPECT_EQ(out_.beats[server_node(0)].lease_seconds, 0);
-  EXPECT_EQ(out_.beats[server_node(1)].lease_seconds, 0.5);
-  pass(Seconds(0.3));
-  EXPECT_EQ(coordinator_->view().chains[0].servers.front(), 1);
-}
-
-TEST_F(ServerCoordinatorTest, AHeadThatStaysAfterAllHasItsLeaseAgain) {
-  pass(Seconds(0.2));
-  leaving_ = server_node(0);
-  pass(Seconds(0.1));
-  caught_up_ = server_node(1);
-  pass(Seconds(0.2));
-  ASSERT_EQ(out_.beats[server_node(0)].lease_seconds, 0);
-  leaving_.reset();
-  caught_up_.reset();
-  pass(Seconds(1.5), {server_node(2)});  // Who was to join is lost.
-  EXPECT_EQ(coordinator_->view().chains[0].servers.front(), 0);
-  EXPECT_EQ(out_.beats[server_node(0)].lease_seconds, 0.5);
 }
 
 TEST_F(ServerCoordinatorTest, AProcessThatStartsAgainIsAnotherAndWaitsForTheLeaseOfTheOneBefore) {
