@@ -173,6 +173,7 @@ struct View {
     std::vector<std::int32_t> servers{};  // Head first.
     std::int32_t joining = -1;            // Who is brought up to date behind the tail,
     std::int64_t joined = 0;              // and the epoch since which: what it had before counts for nothing.
+    std::int64_t handed_over = 0;         // The last epoch that took the place of a head that still lived.
   };
   std::int64_t epoch = 0;
   std::vector<Chain> chains{};             // By range.

@@ -140,7 +140,7 @@ void fields(Io& io, auto& x) {
   } else if constexpr (std::is_same_v<T, Snapshot>) {
     all(x.range, x.epoch, x.index, x.state);
   } else if constexpr (std::is_same_v<T, View::Chain>) {
-    all(x.servers, x.joining, x.joined);
+    all(x.servers, x.joining, x.joined, x.handed_over);
   } else if constexpr (std::is_same_v<T, View>) {
     all(x.epoch, x.chains, x.slices, x.incarnations, x.servers, x.is_over);
   } else if constexpr (std::is_same_v<T, Heartbeat>) {

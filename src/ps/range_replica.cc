@@ -7,6 +7,7 @@
 #include "ps/range_replica.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -23,20 +24,22 @@ RangeReplica::RangeReplica(RangeId range, int server, const ReplicaOptions& opti
       options_(options),
       out_(out),
       state_(options),
+      silence_(timing.silence()),
       entries_resending_(timing.forward_patience),
       snapshot_resending_(timing.snapshot_patience),
       copying_(timing.keep) {}
 
 void RangeReplica::on_view(const View& view, TimePoint now) {
   if (view.epoch <= epoch_) return;
-  epoch_ = view.epoch;
+  const std::int64_t known = std::exchange(epoch_, view.epoch);
   const View::Chain& chain = view.chains[static_cast<std::size_t>(range_)];
   const auto at = std::find(chain.servers.begin(), chain.servers.end(), server_);
   const int position = at == chain.servers.end() ? -1 : static_cast<int>(at - chain.servers.begin());
   const bool joins = chain.joining == server_;
   if (joins && joined_ != chain.joined) start_anew(chain.joined);
 
-  is_head_ = position == 0;
+  const bool was_head = std::exchange(is_head_, position == 0);
+  if (is_head_ && !was_head && chain.handed_over > known) serves_from_ = later(now, silence_);
   previous_.reset();
   if (position > 0) previous_ = server_node(*(at - 1));
   if (joins && !chain.servers.empty()) previous_ = server_node(chain.servers.back());

@@ -75,7 +75,7 @@ class RangeReplica {
   void keep_entries();
   Sequence last_of(const NodeId& client) const;
   bool has_pending(const NodeId& client) const;
-  bool may_serve(TimePoint now) const { return is_head_ && now < lease_; }
+  bool may_serve(TimePoint now) const { return is_head_ && now >= serves_from_ && now < lease_; }
   const Entry& entry(std::int64_t index) const {
     return log_[static_cast<std::size_t>(index - log_.front().index)];
   }
@@ -100,6 +100,8 @@ class RangeReplica {
   std::int64_t joined_ = 0;  // As in View::Chain, when this replica joined.
   bool waits_for_snapshot_ = false;
   TimePoint lease_{};
+  Seconds silence_;
+  TimePoint serves_from_{};  // When the lease of a head that gave its place away has run out.
   Resending entries_resending_;
   Resending snapshot_resending_;
 

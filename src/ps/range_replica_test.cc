@@ -127,6 +127,23 @@ TEST_F(RangeReplicaTest, AGradientThatWaitsForALostWorkerIsCopiedAndAcknowledged
   EXPECT_EQ(static_cast<const LedgerStore*>(head.state().store())->torn(), 0U);
 }
 
+TEST_F(RangeReplicaTest, WhoFollowsAHeadThatLivesWaitsUntilThatHasNoLease) {
+  RangeReplica follower = replica(1, {0, 1});
+  View view = view_of(2, {1});
+  view.chains[0].handed_over = 2;
+  follower.on_view(view, kNow);
+  follower.on_lease(later(kNow, Seconds(2)));
+  ask(follower, init());
+  EXPECT_EQ(out_.take<ChangeDone>().size(), 0U);
+  view = view_of(3, {1});
+  view.chains[0].handed_over = 2;
+  follower.on_view(view, later(kNow, Seconds(0.4)));
+  ask(follower, init(), later(kNow, Seconds(0.59)));
+  EXPECT_EQ(out_.take<ChangeDone>().size(), 0U);
+  ask(follower, init(), later(kNow, Seconds(0.61)));
+  EXPECT_EQ(out_.take<ChangeDone>().size(), 1U);
+}
+
 TEST_F(RangeReplicaTest, AChangeIsMadeOnceAndAcknowledgedAsOftenAsItIsAskedFor) {
   RangeReplica head = replica(0, {0});
   ask(head, init());

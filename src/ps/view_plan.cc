@@ -40,6 +40,7 @@ class Plan {
     for (std::size_t range = 0; range < next_.chains.size(); ++range) mend(range);
     balance();
     restart_joins();
+    note_handed_over();
     next_.is_over = next_.is_over || facts_.is_over;
     if (!next_.is_over) {
       next_.incarnations = facts_.workers;
@@ -137,6 +138,17 @@ class Plan {
       const Chain& old = old_.chains[range];
       if (chain.joining >= 0 && chain.joining == old.joining && chain.servers.back() != old.servers.back())
         chain.joined = next_.epoch;
+    }
+  }
+
+  // A head that lives may still serve, not knowing that it is none any more.
+  void note_handed_over() {
+    for (std::size_t range = 0; range < next_.chains.size(); ++range) {
+      Chain& chain = next_.chains[range];
+      const Chain& old = old_.chains[range];
+      if (chain.servers.empty() || old.servers.empty() || chain.servers.front() == old.servers.front())
+        continue;
+      if (!fact(old.servers.front()).is_gone) chain.handed_over = next_.epoch;
     }
   }
 

@@ -33,6 +33,20 @@ TEST(ViewPlan, StaysWhereNothingHappened) {
   EXPECT_EQ(next_view(view, facts).epoch, view.epoch);
 }
 
+TEST(ViewPlan, SaysWhenAHeadGaveItsPlaceAwayAlive) {
+  ClusterFacts facts = all_well(3, 2, 1);
+  View view = first_view(facts, 1);
+  view.chains[0].servers = {0, 1, 2};
+  facts.servers[0].is_leaving = true;
+  const View left = next_view(view, facts);
+  EXPECT_THAT(left.chains[0].servers, ElementsAre(1, 2));
+  EXPECT_EQ(left.chains[0].handed_over, left.epoch);
+
+  facts = all_well(3, 2, 1);
+  facts.servers[0] = {0, false, true, false};
+  EXPECT_EQ(next_view(view, facts).chains[0].handed_over, 0);
+}
+
 TEST(ViewPlan, TheNextInTheChainFollowsADeadHeadAndAnotherServerJoins) {
   ClusterFacts facts = all_well(3, 2, 1);
   const View view = first_view(facts, 1);

@@ -48,9 +48,9 @@ class Decisions:
         for _ in range(count):
             size, = struct.unpack_from("<I", data, at)
             servers = struct.unpack_from(f"<{size}i", data, at + 4)
-            joining, _ = struct.unpack_from("<iq", data, at + 4 + 4 * size)
+            joining, _, _ = struct.unpack_from("<iqq", data, at + 4 + 4 * size)
             self.chains.append((servers, joining))
-            at += 4 + 4 * size + 12
+            at += 4 + 4 * size + 20
 
     def is_whole(self, replicas):
         return bool(self.chains) and all(len(servers) == replicas and joining < 0 for servers, joining in self.chains)
