@@ -71,6 +71,13 @@ TEST(SparseTable, RowsNeverMove) {
   EXPECT_EQ(found, (std::vector<std::byte*>{nullptr, rows[3]}));
 }
 
+// Sanitizers have memory of their own, some of it for each byte of ours.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kHasShadowMemory = true;
+#else
+constexpr bool kHasShadowMemory = false;
+#endif
+
 TEST(SparseTable, PredictsItsMemory) {
   const std::size_t before = resident_bytes();
   SparseTable table(8);
@@ -83,7 +90,9 @@ TEST(SparseTable, PredictsItsMemory) {
     const auto found = static_cast<double>(resident_bytes() - before);
     widest = std::max(widest, std::abs(found / static_cast<double>(table.bytes()) - 1));
   }
-  EXPECT_LT(widest, 0.1);
+  if (!kHasShadowMemory) {
+    EXPECT_LT(widest, 0.1);
+  }
   EXPECT_LE(table.most_moved(), IdIndex::kMovedSlots);
 }
 
