@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
 #include "base/error.h"
@@ -128,7 +127,8 @@ void NodeNetwork::introduce(Line& line) {
   line.stream.send(encode(introduction));
 }
 
-// Values that go to the other end's memory are written there, and only the news of it travels.
+// Values that go to the other end's memory are written there, and only the news of it travels; news that is
+// repeated has none.
 void NodeNetwork::write(Line& line, const Message& message) {
   ++traffic_.messages_sent;
   const auto* pulled = std::get_if<PullDone>(&message);
@@ -136,7 +136,8 @@ void NodeNetwork::write(Line& line, const Message& message) {
     const std::span<std::byte> memory = line.memory->bytes();
     const std::uint64_t place = pulled->destination - 1;
     if (place > memory.size() || pulled->values.bytes.size() > memory.size() - place) return;
-    std::memcpy(memory.data() + place, pulled->values.bytes.data(), pulled->values.bytes.size());
+    std::copy(pulled->values.bytes.begin(), pulled->values.bytes.end(),
+              memory.begin() + static_cast<std::ptrdiff_t>(place));
     traffic_.bytes_sent += pulled->values.bytes.size();
     PullDone news = *pulled;
     news.values = {};
