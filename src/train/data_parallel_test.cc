@@ -55,17 +55,6 @@ Outcome train_with(TrainOptions options, int ranks, Medium medium = Medium::inpr
   return outcome;
 }
 
-double largest_difference(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
-  EXPECT_EQ(a.size(), b.size());
-  double largest = a.empty() ? INFINITY : 0;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    const auto x = a[i].second.values<double>();
-    const auto y = b[i].second.values<double>();
-    for (std::size_t k = 0; k < x.size(); ++k) largest = std::max(largest, std::abs(x[k] - y[k]));
-  }
-  return largest;
-}
-
 class DataParallel : public testing::TestWithParam<std::tuple<int, int>> {};  // Workers, micro-batches.
 
 TEST_P(DataParallel, ReachesTheParametersOfOneWorker) {

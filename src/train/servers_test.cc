@@ -79,17 +79,6 @@ Outcome train_by_servers(TrainOptions options) {
   return last_of(folder, std::move(result));
 }
 
-double largest_difference(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
-  EXPECT_EQ(a.size(), b.size());
-  double largest = a.empty() ? INFINITY : 0;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    const auto x = a[i].second.values<double>();
-    const auto y = b[i].second.values<double>();
-    for (std::size_t k = 0; k < x.size(); ++k) largest = std::max(largest, std::abs(x[k] - y[k]));
-  }
-  return largest;
-}
-
 TEST(Servers, BspReachesTheParametersOfOneWorker) {
   const Outcome alone = train_alone(small_options("allreduce"));
   const Outcome by_servers = train_by_servers(small_options("ps:bsp"));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -22,6 +24,17 @@ inline std::vector<NamedTensor> read_whole(const CheckpointReader& reader) {
     tensors.emplace_back(spec.name, tensor);
   }
   return tensors;
+}
+
+// Of two lists of the same f64 tensors; infinite where they are not, or there are none.
+inline double largest_difference(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
+  double largest = a.empty() || a.size() != b.size() ? INFINITY : 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    const auto x = a[i].second.values<double>();
+    const auto y = b[i].second.values<double>();
+    for (std::size_t k = 0; k < x.size(); ++k) largest = std::max(largest, std::abs(x[k] - y[k]));
+  }
+  return largest;
 }
 
 // One checkpoint with every byte of it checked.
