@@ -12,6 +12,7 @@
 #include "train/sandblaster_parcels.h"
 #include "train/session.h"
 #include "train/straggler.h"
+#include "train/test_scores.h"
 
 namespace hocket {
 namespace {
@@ -78,7 +79,9 @@ class SandblasterRecording {
   bool has_ended() const {
     return progress_.state == LbfgsState::converged || progress_.state == LbfgsState::stalled;
   }
-  bool is_over() const { return has_ended() || time_to_target_ || steps_done() >= options_.steps; }
+  bool is_over() const {
+    return has_ended() || tests_.has_reached_target() || steps_done() >= options_.steps;
+  }
 
   // L-BFGS stops at the step of the next test or checkpoint, so that all servers give the same point.
   std::int64_t next_pause() const {
@@ -228,16 +231,13 @@ class SandblasterRecording {
   }
 
   void evaluate() {
-    if (data_.held_out == nullptr || (test_ && test_->step == steps_done())) return;
+    if (data_.held_out == nullptr || (tests_.last() && tests_.last()->step == steps_done())) return;
     estimate_statistics();
     const Evaluation evaluation = Evaluator(session_, *data_.held_out, team_).run();
-    test_ = {steps_done(), static_cast<double>(progress_.evaluations), evaluation.loss, evaluation.accuracy,
-             trained_};
-    if (test_->accuracy) best_accuracy_ = std::max(best_accuracy_.value_or(0), *test_->accuracy);
-    const bool reached =
-        options_.target_accuracy > 0 && test_->accuracy && *test_->accuracy >= options_.target_accuracy;
-    if (reached && !time_to_target_) time_to_target_ = trained_;
-    observer_.on_eval(*test_);
+    const EvalRecord record{steps_done(), static_cast<double>(progress_.evaluations), evaluation.loss,
+                            evaluation.accuracy, trained_};
+    tests_.add(record);
+    observer_.on_eval(record);
   }
 
   // L-BFGS has no use for running statistics, but a test has.
@@ -287,9 +287,6 @@ class SandblasterRecording {
     result.ranks.assign(static_cast<std::size_t>(options_.workers), result.seconds);
     result.first_step_seconds = first_step_seconds_;
     result.train_loss = progress_.value;
-    result.test = test_;
-    result.best_test_accuracy = best_accuracy_;
-    result.time_to_target = time_to_target_;
     result.objective = objective();
     result.batch = samples();
     result.total_steps = options_.steps;
@@ -300,7 +297,7 @@ class SandblasterRecording {
                        progress_.messages};
     result.parameter_hash = session_.hash();
     result.interrupted = interrupted;
-    result.target_missed = options_.target_accuracy > 0 && !time_to_target_ && !interrupted;
+    tests_.put(result, interrupted);
     return result;
   }
 
@@ -334,9 +331,7 @@ class SandblasterRecording {
   std::int64_t estimated_ = -1;             // The step of the running statistics.
   std::optional<PortionGradient> portion_;  // For them, where the model has any.
   double first_step_seconds_ = 0;
-  std::optional<EvalRecord> test_;
-  std::optional<double> best_accuracy_;
-  std::optional<double> time_to_target_;
+  TestScores tests_{options_.target_accuracy};
 };
 
 }  // namespace

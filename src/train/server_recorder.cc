@@ -12,6 +12,7 @@
 #include "train/evaluate.h"
 #include "train/server_link.h"
 #include "train/straggler.h"
+#include "train/test_scores.h"
 
 namespace hocket {
 namespace {
@@ -63,7 +64,7 @@ class Recording {
     link_.meet();
     link_.give(step_);
     start_ = looked_ = Clock::now();
-    while (!stop_.load() && !time_to_target_ && step_ < options_.steps) {
+    while (!stop_.load() && !tests_.has_reached_target() && step_ < options_.steps) {
       if (!link_.is_asking()) ask();
       while (!stop_.load() && !try_take()) look();
     }
@@ -197,11 +198,7 @@ class Recording {
     span(Activity::evaluate, began);
     const EvalRecord record{step_, epochs(static_cast<double>(step_)), evaluation.loss, evaluation.accuracy,
                             trained_until(taken)};
-    if (record.accuracy) best_accuracy_ = std::max(best_accuracy_.value_or(0), *record.accuracy);
-    const bool reached =
-        options_.target_accuracy > 0 && record.accuracy && *record.accuracy >= options_.target_accuracy;
-    if (reached && !time_to_target_) time_to_target_ = record.seconds;
-    test_ = record;
+    tests_.add(record);
     observer_.on_eval(record);
   }
 
@@ -228,7 +225,7 @@ class Recording {
   // The values that were tested are the result where a target was reached; else those that the servers have
   // now.
   TrainResult finish() {
-    const bool interrupted = stop_.load() && step_ < options_.steps && !time_to_target_;
+    const bool interrupted = stop_.load() && step_ < options_.steps && !tests_.has_reached_target();
     link_.ask_for_status();
     if (interrupted) {
       link_.ask(0);
@@ -263,15 +260,12 @@ class Recording {
     }
     result.first_step_seconds = first_step_seconds_;
     result.train_loss = last_loss_;
-    result.test = test_;
-    result.best_test_accuracy = best_accuracy_;
-    result.time_to_target = time_to_target_;
     result.batch = options_.batch;
     result.total_steps = options_.steps;
     result.threads = kernel::num_threads();
     result.parameter_hash = session_.hash();
     result.interrupted = interrupted;
-    result.target_missed = options_.target_accuracy > 0 && !time_to_target_ && !interrupted;
+    tests_.put(result, interrupted);
     return result;
   }
 
@@ -301,9 +295,7 @@ class Recording {
   std::int64_t evaluated_ = -1;
   std::int64_t saved_ = -1;
   RangeStatus status_;
-  std::optional<EvalRecord> test_;
-  std::optional<double> best_accuracy_;
-  std::optional<double> time_to_target_;
+  TestScores tests_{options_.target_accuracy};
 };
 
 }  // namespace

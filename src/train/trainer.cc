@@ -19,6 +19,7 @@
 #include "train/session.h"
 #include "train/straggler.h"
 #include "train/sums.h"
+#include "train/test_scores.h"
 
 namespace hocket {
 namespace {
@@ -295,16 +296,11 @@ class Training {
     timed(Activity::evaluate, eval_ns_, [&] { evaluation = evaluator_->run(); });
     evaluated_step_ = step_;
     EvalRecord record{step_, epochs_done(), evaluation.loss, evaluation.accuracy, train_seconds()};
-    if (record.accuracy && (!best_accuracy_ || *record.accuracy > *best_accuracy_))
-      best_accuracy_ = record.accuracy;
-    const bool reached =
-        options_.target_accuracy > 0 && record.accuracy && *record.accuracy >= options_.target_accuracy;
-    if (reached && !time_to_target_) time_to_target_ = record.seconds;
-    test_ = record;
+    tests_.add(record);
     observer_.on_eval(record);
   }
 
-  bool reached_target() const { return time_to_target_.has_value(); }
+  bool reached_target() const { return tests_.has_reached_target(); }
 
   void save() {
     if (!store_ || saved_step_ == step_) return;
@@ -336,9 +332,6 @@ class Training {
     result.seconds = seconds();
     result.first_step_seconds = first_step_seconds_;
     result.train_loss = last_loss_;
-    result.test = test_;
-    result.best_test_accuracy = best_accuracy_;
-    result.time_to_target = time_to_target_;
     result.batch = options_.batch;
     result.total_steps = options_.steps;
     result.threads = kernel::num_threads();
@@ -348,7 +341,7 @@ class Training {
     add_up_ranks(team_, result);
     result.parameter_hash = session_.hash();
     result.interrupted = interrupted;
-    result.target_missed = options_.target_accuracy > 0 && !time_to_target_ && !interrupted;
+    tests_.put(result, interrupted);
     return result;
   }
 
@@ -412,9 +405,7 @@ class Training {
   std::int64_t train_ns_ = 0, compute_ns_ = 0, comm_ns_ = 0, wait_ns_ = 0, eval_ns_ = 0, checkpoint_ns_ = 0;
   bool is_stopped_ = false;
   double first_step_seconds_ = 0;
-  std::optional<EvalRecord> test_;
-  std::optional<double> best_accuracy_;
-  std::optional<double> time_to_target_;
+  TestScores tests_{options_.target_accuracy};
 };
 
 // The ranks of a host divide its cores.
