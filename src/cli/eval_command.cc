@@ -66,17 +66,17 @@ int run_eval(const Arguments& arguments) {
   const auto warn = [](const std::string& line) { write_message("hocket: " + line); };
   const Evaluation evaluation = evaluate_checkpoint(options, warn);
   if (arguments.has("json")) {
-    nlohmann::ordered_json json{{"model", options.train.model},
-                                {"data", options.train.data},
-                                {"samples", evaluation.samples},
-                                {"test_loss", evaluation.loss},
-                                {"test_accuracy", nullptr}};
+    nlohmann::ordered_json json{{"model", options.train.model},  {"data", options.train.data},
+                                {"samples", evaluation.samples}, {"test_loss", evaluation.loss},
+                                {"test_accuracy", nullptr},      {"test_auc", nullptr}};
     if (evaluation.accuracy) json["test_accuracy"] = *evaluation.accuracy;
+    if (evaluation.auc) json["test_auc"] = *evaluation.auc;
     write_output(json.dump(2) + '\n');
     return kDone;
   }
   if (evaluation.accuracy)
     write_output(fmt::format("test accuracy  {}\n", percent_text(*evaluation.accuracy)));
+  if (evaluation.auc) write_output(fmt::format("test AUC       {:.4f}\n", *evaluation.auc));
   write_output(fmt::format("test loss      {:.4f}\nsamples        {}\n", evaluation.loss,
                            count_text(evaluation.samples)));
   if (!options.predictions.empty())

@@ -96,6 +96,7 @@ Summary summarize(const TrainOptions& options, const Start& start, const Team& t
   summary.messages_sent = result.messages_sent;
   if (result.test) {
     summary.test_accuracy = result.test->accuracy;
+    summary.test_auc = result.test->auc;
     summary.test_loss = result.test->loss;
   }
   summary.best_test_accuracy = result.best_test_accuracy;
@@ -194,6 +195,7 @@ std::string describe(const Run& run) {
          fmt::format("{} (best {})", percent_text(*summary.test_accuracy),
                      percent_text(summary.best_test_accuracy.value_or(*summary.test_accuracy))));
   }
+  if (summary.test_auc) line("test AUC", fmt::format("{:.4f}", *summary.test_auc));
   if (summary.test_loss) line("test loss", fmt::format("{:.4f}", *summary.test_loss));
   line("train loss", fmt::format("{:.4f}", run.result.train_loss));
   if (run.result.objective) line("objective", fmt::format("{:.2f}", *run.result.objective));

@@ -46,6 +46,7 @@ void RunRecorder::on_eval(const EvalRecord& record) {
   row.seconds = record.seconds;
   row.loss = record.loss;
   row.accuracy = record.accuracy;
+  row.auc = record.auc;
   log_after(record.step - 1).write(row);
   progress_.update(record);
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "train/checkpoint_store.h"
 #include "train/checkpoint_writer.h"
+#include "train/ranking.h"
 
 namespace hocket {
 namespace {
@@ -69,6 +70,8 @@ Evaluator::Evaluator(Session& session, const Dataset& data, Team& team)
 Evaluation Evaluator::run(const ScoresCallback& on_scores) {
   Executable& executable = session_.program().evaluation();
   const bool classifies = executable.output(slot_, "correct").bytes().data() != nullptr;
+  std::optional<Ranking> ranking;
+  if (data_.info().task == Task::binary) ranking.emplace();
   double samples = 0;
   double loss = 0;
   double correct = 0;
@@ -79,6 +82,7 @@ Evaluation Evaluator::run(const ScoresCallback& on_scores) {
     samples += static_cast<double>(batch.count);
     loss += scalar_output(executable, slot_, "loss");
     correct += scalar_output(executable, slot_, "correct");
+    if (ranking) ranking->add(executable.output(slot_, "scores"), batch.fields.back(), batch.count);
     if (on_scores) on_scores(executable.output(slot_, "scores"), batch.count);
   }
   double sums[] = {samples, loss, correct};
@@ -87,6 +91,10 @@ Evaluation Evaluator::run(const ScoresCallback& on_scores) {
   result.samples = static_cast<std::int64_t>(sums[0]);
   result.loss = sums[1] / sums[0];
   if (classifies) result.accuracy = sums[2] / sums[0];
+  if (ranking) {
+    team_.sum_along("dp", ranking->counts());
+    result.auc = ranking->area();
+  }
   return result;
 }
 

@@ -16,6 +16,7 @@ struct Evaluation {
   std::int64_t samples = 0;
   double loss = 0;                   // Mean over the samples.
   std::optional<double> accuracy{};  // Where the model classifies.
+  std::optional<double> auc{};       // Where it tells two classes apart by one score.
 };
 
 // Runs a session's model over a whole data set with the weights as they are. Replicas along dp take a share

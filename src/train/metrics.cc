@@ -72,6 +72,7 @@ void MetricsLog::write(const EvalMetrics& metrics) {
   fmt::format_to(std::back_inserter(line_), R"(,"set":"{}")", metrics.set);
   add("loss", metrics.loss);
   if (metrics.accuracy) add("accuracy", *metrics.accuracy);
+  if (metrics.auc) add("auc", *metrics.auc);
   end();
 }
 

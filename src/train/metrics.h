@@ -33,6 +33,7 @@ struct EvalMetrics {
   double seconds = 0;
   double loss = 0;
   std::optional<double> accuracy = {};
+  std::optional<double> auc = {};
 };
 
 // The metrics.jsonl of a run: one JSON object a line, complete on disk's side of the program when write()

@@ -234,8 +234,9 @@ class SandblasterRecording {
     if (data_.held_out == nullptr || (tests_.last() && tests_.last()->step == steps_done())) return;
     estimate_statistics();
     const Evaluation evaluation = Evaluator(session_, *data_.held_out, team_).run();
-    const EvalRecord record{steps_done(), static_cast<double>(progress_.evaluations), evaluation.loss,
-                            evaluation.accuracy, trained_};
+    const EvalRecord record{steps_done(),    static_cast<double>(progress_.evaluations),
+                            evaluation.loss, evaluation.accuracy,
+                            trained_,        evaluation.auc};
     tests_.add(record);
     observer_.on_eval(record);
   }

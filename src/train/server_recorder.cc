@@ -196,8 +196,12 @@ class Recording {
     const TimePoint began = Clock::now();
     const Evaluation evaluation = evaluator_->run();
     span(Activity::evaluate, began);
-    const EvalRecord record{step_, epochs(static_cast<double>(step_)), evaluation.loss, evaluation.accuracy,
-                            trained_until(taken)};
+    const EvalRecord record{step_,
+                            epochs(static_cast<double>(step_)),
+                            evaluation.loss,
+                            evaluation.accuracy,
+                            trained_until(taken),
+                            evaluation.auc};
     tests_.add(record);
     observer_.on_eval(record);
   }

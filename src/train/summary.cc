@@ -56,6 +56,7 @@ void add_outcome(Json& json, const Summary& summary) {
   add_seconds(json, summary.seconds);
   json["samples_per_second"] = summary.samples_per_second;
   json["test_accuracy"] = or_null(summary.test_accuracy);
+  json["test_auc"] = or_null(summary.test_auc);
   json["test_loss"] = or_null(summary.test_loss);
   json["best_test_accuracy"] = or_null(summary.best_test_accuracy);
   json["target_accuracy"] = or_null(summary.target_accuracy);

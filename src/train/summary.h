@@ -64,6 +64,7 @@ struct Summary {
   RankSeconds seconds;
   double samples_per_second = 0;
   std::optional<double> test_accuracy;
+  std::optional<double> test_auc;  // Of two classes.
   std::optional<double> test_loss;
   std::optional<double> best_test_accuracy;
   std::optional<double> target_accuracy;

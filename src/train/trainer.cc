@@ -295,7 +295,8 @@ class Training {
     Evaluation evaluation;
     timed(Activity::evaluate, eval_ns_, [&] { evaluation = evaluator_->run(); });
     evaluated_step_ = step_;
-    EvalRecord record{step_, epochs_done(), evaluation.loss, evaluation.accuracy, train_seconds()};
+    EvalRecord record{step_, epochs_done(), evaluation.loss, evaluation.accuracy, train_seconds(),
+                      evaluation.auc};
     tests_.add(record);
     observer_.on_eval(record);
   }

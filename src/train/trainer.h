@@ -33,6 +33,7 @@ struct EvalRecord {
   double loss = 0;
   std::optional<double> accuracy{};  // Where the model classifies.
   double seconds = 0;                // Of training so far.
+  std::optional<double> auc{};       // Where it tells two classes apart by one score.
 };
 
 enum class Activity : std::uint8_t {

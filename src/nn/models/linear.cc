@@ -1,4 +1,4 @@
-// Generalised linear models: one linear function of dense or sparse features, and a loss.
+// Generalised linear models: one linear function of dense or sparse features and categories, and a loss.
 #include "base/error.h"
 #include "nn/layers.h"
 #include "nn/models/heads.h"
@@ -17,13 +17,26 @@ Value sparse_scores(Builder& b, const SampleSpec& sample, std::int64_t outputs, 
   return bias ? b.add("add", {y, b.parameter("bias", {outputs}, zeros())}) : y;
 }
 
+// A row of weights for each category of a sample.
+Value category_scores(Builder& b, const SampleField& category, std::int64_t features, std::int64_t outputs) {
+  const Value ids = b.input("category", DType::i32, category.shape);
+  const auto scope = b.scope("categories");
+  const Value rows =
+      b.add("embedding", {b.parameter("weight", {features, outputs}, zeros()), ids}, {}, "rows");
+  return b.add("reduce_sum", {rows}, {{"axes", IntList{1}}}, "sum");
+}
+
 Value linear_scores(Builder& b, std::string_view model, const SpecOptions& options, const SampleSpec& sample,
                     std::int64_t outputs) {
   const bool bias = options.integer("bias") != 0;
   const bool sparse = sample.find("values") != nullptr;
   const Value x = sparse ? Value() : dense_input(b, model, sample);
+  const SampleField* category = sample.find("category");
+  const Value categories =
+      category == nullptr ? Value() : category_scores(b, *category, sample.features, outputs);
   const auto scope = b.scope("linear");
-  return sparse ? sparse_scores(b, sample, outputs, bias) : linear(b, x, outputs, {.bias = bias});
+  const Value y = sparse ? sparse_scores(b, sample, outputs, bias) : linear(b, x, outputs, {.bias = bias});
+  return categories ? b.add("add", {y, categories}, {}, "scores") : y;
 }
 
 }  // namespace
