@@ -28,7 +28,7 @@ class Store {
   // The values, dense or of the rows named, in the order of the ids; valid until the next call of the same
   // function or of apply().
   virtual Payload read(const Payload& ids) = 0;
-  virtual Payload state(const Payload& ids) = 0;
+  virtual Payload state(const Payload& ids) = 0;  // Of a table without ids: what save() gives.
 
   // Everything, for a replica that joins; restore() throws NetError for bytes that no save() has made.
   virtual std::vector<std::byte> save() const = 0;

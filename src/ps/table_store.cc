@@ -48,6 +48,22 @@ void put_header(WireWriter& out, std::size_t element, std::size_t payload, std::
   out.put(static_cast<std::uint64_t>(rows));
 }
 
+void decode_rows(std::span<const std::byte> bytes, std::size_t element, std::size_t payload_bytes,
+                 const TakeRow& take) {
+  WireReader in(bytes);
+  bool is_sane = in.get<std::uint8_t>() == element;
+  is_sane = in.get<std::uint64_t>() == payload_bytes && is_sane;
+  const auto count = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < count && is_sane; ++i) {
+    const auto id = in.get<std::uint64_t>();
+    const auto payload = in.get_bytes(payload_bytes);
+    is_sane = in.is_good();
+    if (is_sane) take(id, payload);
+  }
+  if (!is_sane || !in.is_good() || !in.is_at_end())
+    throw NetError("{} bytes are no saved table with rows of {} bytes", bytes.size(), payload_bytes);
+}
+
 template <typename T>
 class TableStore final : public Store {
  public:
@@ -88,7 +104,11 @@ class TableStore final : public Store {
   }
 
   Payload read(const Payload& ids) override { return parts_of(ids, 0, 1, values_); }
-  Payload state(const Payload& ids) override { return parts_of(ids, 1, parts_ - 1, state_); }
+  Payload state(const Payload& ids) override {
+    if (!ids.bytes.empty()) return parts_of(ids, 1, parts_ - 1, state_);
+    saved_ = save();
+    return {saved_, nullptr};
+  }
 
   std::vector<std::byte> save() const override {
     WireWriter out;
@@ -101,19 +121,11 @@ class TableStore final : public Store {
   }
 
   void restore(std::span<const std::byte> bytes) override {
-    WireReader in(bytes);
     auto table = std::make_unique<SparseTable>(payload_bytes_);
-    bool is_sane = in.get<std::uint8_t>() == sizeof(T);
-    is_sane = in.get<std::uint64_t>() == payload_bytes_ && is_sane;
-    const auto count = in.get<std::uint64_t>();
-    for (std::uint64_t i = 0; i < count && is_sane; ++i) {
-      const auto id = in.get<std::uint64_t>();
-      const auto payload = in.get_bytes(payload_bytes_);
-      is_sane = in.is_good() && table->find(id) == nullptr;
-      if (is_sane) std::memcpy(table->add(id), payload.data(), payload_bytes_);
-    }
-    if (!is_sane || !in.is_good() || !in.is_at_end())
-      throw NetError("{} bytes are no saved table with rows of {} bytes", bytes.size(), payload_bytes_);
+    decode_rows(bytes, sizeof(T), payload_bytes_, [&](std::uint64_t id, std::span<const std::byte> payload) {
+      if (table->find(id) != nullptr) throw NetError("a saved table has row {} twice", id);
+      std::memcpy(table->add(id), payload.data(), payload_bytes_);
+    });
     table_ = std::move(table);
   }
 
@@ -206,6 +218,7 @@ class TableStore final : public Store {
   Arena block_;  // The parts of the rows that are updated together, then their gradients.
   UniqueIds unique_;
   std::vector<T> sums_, values_, state_;  // The last two: what was read.
+  std::vector<std::byte> saved_;
   std::vector<std::byte*> rows_;
 };
 
@@ -233,6 +246,10 @@ std::vector<std::byte> encode_table(const RangeSpec& spec, std::span<const std::
     out.put_bytes(state.empty() ? std::span(zero) : state.subspan(i * rest, rest));
   }
   return out.take();
+}
+
+void decode_table(const RangeSpec& spec, std::span<const std::byte> bytes, const TakeRow& take) {
+  decode_rows(bytes, size_of(spec.dtype), payload_bytes(spec), take);
 }
 
 std::size_t predicted_table_bytes(const RangeSpec& spec, std::size_t rows) {

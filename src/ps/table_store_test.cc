@@ -199,6 +199,16 @@ TEST(TableStore, BeginsWithTheRowsOfACheckpoint) {
   EXPECT_EQ(elements<double>(found), values);
   EXPECT_EQ(elements<double>(found_state), state);
   EXPECT_EQ(table->save(), encode_table(init.spec, ids, bytes(values), bytes(state)));
+
+  const Payload all = table->state({});
+  EXPECT_TRUE(std::ranges::equal(all.bytes, table->save()));
+  Ids decoded;
+  decode_table(init.spec, all.bytes, [&](std::uint64_t id, std::span<const std::byte> payload) {
+    decoded.push_back(id);
+    EXPECT_EQ(payload.size(), 4 * sizeof(double));
+  });
+  EXPECT_EQ(decoded, ids);
+  EXPECT_THROW(decode_table(init.spec, all.bytes.first(all.bytes.size() - 1), [](auto, auto) {}), NetError);
   EXPECT_NO_THROW(encode_table(init.spec, ids, bytes(values), {}));
   EXPECT_THROW(encode_table(init.spec, ids, bytes(values), bytes({1})), NetError);
   EXPECT_THROW(encode_table(init.spec, ids, bytes({1, 2, 3}), {}), NetError);

@@ -38,6 +38,7 @@ struct TrainOptions {
       "allreduce";             // How replicas agree, as Discipline::parse() of sync/discipline.h reads it.
   int servers = 0;             // 0: one, where the discipline has any.
   int replicas = 1;            // Servers that hold each range.
+  bool whole_tables = false;   // Tables travel whole, not by the rows of the batch.
   std::string mesh{};          // As Mesh::parse() reads it; empty: all workers along dp.
   std::string transport{};     // name_of() a TransportKind; empty: shared memory within a host.
   std::string reduce_order{};  // rank or any; empty: rank within a host.

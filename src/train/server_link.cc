@@ -25,6 +25,10 @@ std::vector<std::string> slots_of(const ArenaLayout& state) {
   return slots;
 }
 
+std::size_t row_bytes(const RangeSpec& spec) {
+  return static_cast<std::size_t>(spec.width) * size_of(spec.dtype);
+}
+
 }  // namespace
 
 ServerLink::ServerLink(const NodePlace& place, Session& session, const ServerLinkOptions& options)
@@ -34,14 +38,6 @@ ServerLink::ServerLink(const NodePlace& place, Session& session, const ServerLin
       client_(place.me, network_),
       options_(options) {
   for (ModelRange& range : ranges_) range.spec.rate = options.rate;
-  if (options.tables.empty()) return;
-  const ArenaLayout::Entry& table =
-      session.program().layouts().parameters.at(options.tables.front().parameter);
-  for (int server = 0; server < options.servers; ++server) ids_[server];
-  for (std::int64_t id = 0; id < table.type.shape[0]; ++id) {
-    ids_[server_of_id(static_cast<std::uint64_t>(id), options.servers)].push_back(
-        static_cast<std::uint64_t>(id));
-  }
 }
 
 void ServerLink::pump(TimePoint until) {
@@ -126,48 +122,47 @@ std::vector<std::byte> ServerLink::state_of(const ModelRange& range) {
   return state;
 }
 
-// Calls `copy` with the number of each row among those of its server, the part of it (the values, then the
-// optimizer's slots), and the bytes of that part in the session.
-template <typename Copy>
-void ServerLink::for_each_row(const ModelRange& range, const Copy& copy) {
+// A table in the session: its values, then each of the optimizer's slots.
+std::vector<std::span<std::byte>> ServerLink::parts_of(const ModelRange& range) {
   const StepLayouts& layouts = session_.program().layouts();
-  const std::vector<std::string> slots = slots_of(layouts.state);
-  const std::size_t row = static_cast<std::size_t>(range.spec.width) * size_of(range.spec.dtype);
-  const std::vector<std::uint64_t>& ids = ids_.at(range.server);
-  for (std::size_t part = 0; part <= slots.size(); ++part) {
-    const std::span<std::byte> all =
-        part == 0
-            ? session_.memory().parameters.bytes().subspan(layouts.parameters.at(range.table).offset)
-            : session_.memory().state.bytes().subspan(layouts.state.at(slots[part - 1] + range.table).offset);
-    for (std::size_t i = 0; i < ids.size(); ++i) copy(i, part, all.subspan(ids[i] * row, row));
+  const ArenaLayout::Entry& values = layouts.parameters.at(range.table);
+  std::vector<std::span<std::byte>> parts{
+      session_.memory().parameters.bytes().subspan(values.offset, values.bytes())};
+  for (const std::string& slot : slots_of(layouts.state)) {
+    const ArenaLayout::Entry& entry = layouts.state.at(slot + range.table);
+    parts.push_back(session_.memory().state.bytes().subspan(entry.offset, entry.bytes()));
   }
+  return parts;
 }
 
+// The rows of the range's server, but for those that its table would begin with anyway.
 std::vector<std::byte> ServerLink::table_of(const ModelRange& range, bool with_state) {
-  const std::size_t slots = slots_of(session_.program().layouts().state).size();
-  const std::size_t row = static_cast<std::size_t>(range.spec.width) * size_of(range.spec.dtype);
-  const std::vector<std::uint64_t>& ids = ids_.at(range.server);
-  std::vector<std::byte> values(ids.size() * row), state(with_state ? ids.size() * row * slots : 0);
-  for_each_row(range, [&](std::size_t i, std::size_t part, std::span<const std::byte> own) {
-    if (part > 0 && !with_state) return;
-    std::byte* to = part == 0 ? values.data() + i * row : state.data() + (i * slots + part - 1) * row;
-    std::memcpy(to, own.data(), row);
-  });
+  const std::vector<std::span<std::byte>> parts = parts_of(range);
+  const std::size_t row = row_bytes(range.spec);
+  std::vector<std::uint64_t> ids;
+  std::vector<std::byte> values, state;
+  for (std::size_t at = 0; at < parts.front().size(); at += row) {
+    if (server_of_id(at / row, options_.servers) != range.server) continue;
+    const bool is_zero = std::all_of(parts.begin(), parts.end(), [&](std::span<const std::byte> part) {
+      return std::all_of(&part[at], &part[at] + row, [](std::byte byte) { return byte == std::byte{0}; });
+    });
+    if (is_zero && range.spec.spread == 0) continue;
+    ids.push_back(at / row);
+    values.insert(values.end(), &parts[0][at], &parts[0][at] + row);
+    for (std::size_t p = 1; p < parts.size() && with_state; ++p)
+      state.insert(state.end(), &parts[p][at], &parts[p][at] + row);
+  }
   return encode_table(range.spec, ids, values, state);
 }
 
 void ServerLink::take_table(const ModelRange& range, const PullDone& pulled) {
-  const std::size_t slots = slots_of(session_.program().layouts().state).size();
-  const std::size_t row = static_cast<std::size_t>(range.spec.width) * size_of(range.spec.dtype);
-  const std::size_t values = ids_.at(range.server).size() * row;
-  if (pulled.values.bytes.size() != values || pulled.state.bytes.size() != values * slots) {
-    throw NetError("rows of {} came with {} bytes and {} of state instead of {} and {}", range.table,
-                   pulled.values.bytes.size(), pulled.state.bytes.size(), values, values * slots);
-  }
-  for_each_row(range, [&](std::size_t i, std::size_t part, std::span<std::byte> own) {
-    const std::byte* from = part == 0 ? pulled.values.bytes.data() + i * row
-                                      : pulled.state.bytes.data() + (i * slots + part - 1) * row;
-    std::memcpy(own.data(), from, row);
+  const std::vector<std::span<std::byte>> parts = parts_of(range);
+  const std::size_t row = row_bytes(range.spec);
+  const std::size_t rows = parts.front().size() / row;
+  decode_table(range.spec, pulled.state.bytes, [&](std::uint64_t id, std::span<const std::byte> payload) {
+    if (id >= rows) throw NetError("{} has no row {}: it has {}", range.table, id, rows);
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      std::memcpy(&parts[p][id * row], payload.data() + p * row, row);
   });
 }
 
@@ -175,9 +170,7 @@ void ServerLink::ask(std::int64_t batch) {
   is_asking_ = true;
   pulled_.clear();
   for (const ModelRange& range : ranges_) {
-    Payload ids;
-    if (range.is_table()) ids = Payload::copy_of(std::as_bytes(std::span(ids_.at(range.server))));
-    client_.pull(range.id, batch, std::move(ids), 0, true, Clock::now());
+    client_.pull(range.id, batch, {}, 0, true, Clock::now());
   }
 }
 

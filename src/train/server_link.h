@@ -52,8 +52,7 @@ class ServerLink {
   Payload values_of(const ModelRange& range);
   std::vector<std::byte> table_of(const ModelRange& range, bool with_state);
   void take_table(const ModelRange& range, const PullDone& pulled);
-  template <typename Copy>
-  void for_each_row(const ModelRange& range, const Copy& copy);
+  std::vector<std::span<std::byte>> parts_of(const ModelRange& range);
   template <typename Copy>
   void for_each_state(const ModelRange& range, const Copy& copy);
   std::vector<std::byte> state_of(const ModelRange& range);
@@ -62,7 +61,6 @@ class ServerLink {
 
   Session& session_;
   std::vector<ModelRange> ranges_;
-  std::map<int, std::vector<std::uint64_t>> ids_;  // Of tables, by server.
   NodeNetwork network_;
   Client client_;
   ServerLinkOptions options_;

@@ -84,7 +84,7 @@ class Recording {
   ServerLinkOptions link_options() const {
     const DisciplineKind kind = Discipline::parse(options_.sync).kind;
     ServerLinkOptions link;
-    link.tables = find_tables(session_.model());
+    if (!options_.whole_tables) link.tables = find_tables(session_.model());
     link.optimizer = options_.optimizer;
     link.servers = options_.servers;
     link.rate = {options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,

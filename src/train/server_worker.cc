@@ -31,6 +31,7 @@ TrainOptions of_one_worker(const TrainOptions& options, bool has_tables) {
 }
 
 std::vector<TableUse> tables_of(const TrainOptions& options, const DataInfo& info) {
+  if (options.whole_tables) return {};
   return find_tables(*build_batch_model(options, info, Mesh()));
 }
 
