@@ -161,7 +161,8 @@ std::vector<Key> worker_keys() {
        {},
        "dp=workers"},
       {"train.sync", "WAY", kWorkers,
-       "how the replicas agree: allreduce, or by servers ps:bsp, ps:ssp,s=N, ps:asp, ps:kofn,k=N, "
+       "how the replicas agree: allreduce, local,tau=N, or by servers ps:bsp, ps:ssp,s=N, ps:asp, "
+       "ps:kofn,k=N, "
        "ps:softsync,n=N, downpour,nfetch=N,npush=N, sandblaster",
        FIELD(sync)},
       {"train.servers",

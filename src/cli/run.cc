@@ -91,6 +91,7 @@ Summary summarize(const TrainOptions& options, const Start& start, const Team& t
   summary.algorithm = result.algorithm;
   summary.gradients = result.gradients;
   summary.portions = result.portions;
+  summary.peers = result.peers;
   summary.staleness = mean_staleness(result.gradients);
   summary.bytes_sent = result.bytes_sent;
   summary.messages_sent = result.messages_sent;

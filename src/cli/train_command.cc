@@ -13,6 +13,7 @@
 #include "cli/terminal.h"
 #include "cli/workers.h"
 #include "net/environment.h"
+#include "sync/discipline.h"
 #include "tensor/kernels/isa.h"
 #include "train/sandblaster_nodes.h"
 #include "train/server_node.h"
@@ -196,6 +197,9 @@ int run_train(const Arguments& arguments) {
   const TrainOptions options = request.settings.train_options();
   if (arguments.has("explain") && has_servers(options)) {
     throw ConfigError("--explain shows what collectives send; --sync {} sends by servers", options.sync);
+  }
+  if (arguments.has("explain") && Discipline::parse(options.sync).has_peers()) {
+    throw ConfigError("--explain shows what a step sends; --sync {} sends between steps", options.sync);
   }
   if (arguments.has("explain")) return explain_run(options, environment, arguments);
   require_explain(arguments);

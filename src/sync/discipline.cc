@@ -30,15 +30,17 @@ SpecOptions::Defaults downpour_options() {
   return {{"nfetch", "1"}, {"npush", "1"}, {"adagrad", "server"}, {"warm", "0"}, {"scale", "share"}};
 }
 SpecOptions::Defaults sandblaster_options() { return {{"portions", "64"}, {"history", "10"}}; }
+SpecOptions::Defaults local_options() { return {{"tau", ""}}; }
 
-constexpr std::array<Kind, 8> kKinds{{{"allreduce", DisciplineKind::allreduce, no_options},
+constexpr std::array<Kind, 9> kKinds{{{"allreduce", DisciplineKind::allreduce, no_options},
                                       {"ps:bsp", DisciplineKind::bsp, no_options},
                                       {"ps:ssp", DisciplineKind::ssp, ssp_options},
                                       {"ps:asp", DisciplineKind::asp, asp_options},
                                       {"ps:kofn", DisciplineKind::kofn, kofn_options},
                                       {"ps:softsync", DisciplineKind::softsync, softsync_options},
                                       {"downpour", DisciplineKind::downpour, downpour_options},
-                                      {"sandblaster", DisciplineKind::sandblaster, sandblaster_options}}};
+                                      {"sandblaster", DisciplineKind::sandblaster, sandblaster_options},
+                                      {"local", DisciplineKind::local, local_options}}};
 
 const Kind& find_kind(std::string_view name) {
   std::vector<std::string_view> names;
@@ -120,6 +122,7 @@ void read(Discipline& d, const Reader& reader) {
     d.portions = static_cast<int>(reader.count("portions", 1, kMaxPortions));
     d.history = static_cast<int>(reader.count("history", 1, kMaxHistory));
   }
+  if (d.kind == DisciplineKind::local) d.period = reader.count("tau", 1);
 }
 
 }  // namespace
@@ -152,6 +155,7 @@ std::string Discipline::text() const {
   }
   if (kind == DisciplineKind::sandblaster && portions != Discipline().portions) add("portions", portions);
   if (kind == DisciplineKind::sandblaster && history != Discipline().history) add("history", history);
+  if (kind == DisciplineKind::local) add("tau", period);
   if (scale > 0) add("scale", scale);
   return result;
 }
@@ -179,7 +183,8 @@ MakeConsistency make_consistency(const Discipline& discipline, int workers) {
     case DisciplineKind::kofn: return [=] { return make_kofn(workers, d.quorum, d.late); };
     case DisciplineKind::softsync: return [=] { return make_softsync(workers, d.splits, d.rate); };
     case DisciplineKind::allreduce:
-    case DisciplineKind::sandblaster: break;
+    case DisciplineKind::sandblaster:
+    case DisciplineKind::local: break;
   }
   HOCKET_CHECK(false, "{} pushes no gradients", d.text());
 }

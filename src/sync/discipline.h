@@ -10,7 +10,17 @@
 
 namespace hocket {
 
-enum class DisciplineKind : std::uint8_t { allreduce, bsp, ssp, asp, kofn, softsync, downpour, sandblaster };
+enum class DisciplineKind : std::uint8_t {
+  allreduce,
+  bsp,
+  ssp,
+  asp,
+  kofn,
+  softsync,
+  downpour,
+  sandblaster,
+  local
+};
 
 // How the replicas agree on the parameters, as --sync names it: "ps:ssp,s=3", "downpour,nfetch=2". A value
 // type.
@@ -34,11 +44,14 @@ struct Discipline {
   int portions = 64;  // sandblaster: parts of the data that workers are given; whatever their number, so that
                       // it changes no bit.
   int history = 10;   // sandblaster: steps that L-BFGS remembers.
+  std::int64_t period = 1;  // local: steps that a worker takes by itself.
 
   // Throws ConfigError that names the nearest word known.
   static Discipline parse(std::string_view text);
   std::string text() const;
-  bool has_servers() const { return kind != DisciplineKind::allreduce; }
+  bool has_servers() const { return kind != DisciplineKind::allreduce && !has_peers(); }
+  // Whether each worker has a whole replica with an optimizer of its own, and no step without its own update.
+  bool has_peers() const { return kind == DisciplineKind::local; }
 
   // Throws ConfigError where so many workers cannot follow it.
   void require_fit(int workers) const;
@@ -46,7 +59,7 @@ struct Discipline {
   bool operator==(const Discipline&) const = default;
 };
 
-// The servers' side. Neither allreduce nor sandblaster has one: their gradients are not pushed.
+// The servers' side, for disciplines whose gradients are pushed to them.
 MakeConsistency make_consistency(const Discipline& discipline, int workers);
 
 // The workers' side: sets what the discipline decides and leaves the rest.

@@ -23,7 +23,7 @@ TEST(Discipline, ReadsBackWhatItPrints) {
         "ps:kofn,k=3", "ps:kofn,k=3,late=merge", "ps:softsync,n=2", "ps:softsync,n=2,rate=staleness",
         "downpour,nfetch=1,npush=1,adagrad=server",
         "downpour,nfetch=2,npush=5,adagrad=worker,warm=100,scale=1", "sandblaster",
-        "sandblaster,portions=8,history=5"}) {
+        "sandblaster,portions=8,history=5", "local,tau=8"}) {
     EXPECT_EQ(Discipline::parse(text).text(), text);
     EXPECT_EQ(Discipline::parse(Discipline::parse(text).text()), Discipline::parse(text));
   }
@@ -42,7 +42,7 @@ TEST(Discipline, RefusesWhatMakesNoSense) {
   for (const std::string_view text :
        {"", "ps:ssp", "ps:ssp,s=-1", "ps:ssp,s=x", "ps:kofn", "ps:kofn,k=0", "ps:softsync,n=0", "ps:bsp,s=1",
         "downpour,nfetch=0", "downpour,npush=0", "downpour,adagrad=here", "ps:asp,scale=0", "ps:asp,scale=-1",
-        "sandblaster,portions=0", "sandblaster,history=101"}) {
+        "sandblaster,portions=0", "sandblaster,history=101", "local", "local,tau=0"}) {
     EXPECT_THROW(Discipline::parse(text), ConfigError) << text;
   }
   EXPECT_THROW(Discipline::parse("ps:kofn,k=5").require_fit(4), ConfigError);

@@ -34,6 +34,7 @@ Claims claims_of(const TrainOptions& o) {
           {"warmup", text(o.warmup)},
           {"dtype", o.dtype},
           {"seed", text(o.seed)},
+          {"sync", o.sync},
           {"reduce order", o.reduce_order},
           {"algorithm", o.algorithm},
           {"zero", text(o.zero)},

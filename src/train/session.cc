@@ -242,16 +242,16 @@ Checkpoint Session::checkpoint() const {
   return checkpoint;
 }
 
-void Session::restore(const CheckpointReader& checkpoint, bool with_optimizer) {
+void Session::restore(const CheckpointReader& checkpoint, bool with_optimizer, const std::string& prefix) {
   std::vector<TensorSpec> expected;
   for (const Piece& piece : program_->pieces(Role::parameter)) {
     expected.push_back({piece.name(), piece.shard.global.dtype, piece.shard.global.shape});
   }
   require_same_parameters(checkpoint.tensors(), expected);
-  for (const auto& [prefix, role] : kTensorKinds) {
+  for (const auto& [kind, role] : kTensorKinds) {
     if (role == Role::state && !with_optimizer) continue;
     for (const Piece& piece : program_->pieces(role)) {
-      const TensorPart part = part_of(prefix, piece);
+      const TensorPart part = part_of(prefix + kind, piece);
       if (!checkpoint.has({part.name, part.dtype, part.global})) {
         throw ConfigError("the checkpoint has no {} that fits; it was made with another optimizer or model",
                           part.name);

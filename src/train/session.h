@@ -58,8 +58,8 @@ class Session {
   // What this rank speaks for, as views of this session's memory: to be saved before the next step.
   Checkpoint checkpoint() const;
   // Reads what this rank has of each tensor, however the checkpoint's ranks had cut it. Throws ConfigError
-  // when it is of another model or optimizer, and DataError.
-  void restore(const CheckpointReader& checkpoint, bool with_optimizer);
+  // when it is of another model or optimizer, and DataError. `prefix`: of the tensors' names.
+  void restore(const CheckpointReader& checkpoint, bool with_optimizer, const std::string& prefix = "");
 
   // parameter_hash of the weights as they are now, the same however they are cut; all ranks call it.
   std::string hash() const;

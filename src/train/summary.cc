@@ -29,6 +29,13 @@ void add_portions(Json& json, const PortionCounts& counts) {
   json["coordinator_messages"] = counts.coordinator_messages;
 }
 
+void add_peers(Json& json, const PeerCounts& counts) {
+  json["rounds"] = counts.rounds;
+  json["bytes_sent"] = counts.bytes_sent;
+  for (const PeerCounts::Period& period : counts.periods)
+    json["periods"].push_back({{"step", period.step}, {"steps", period.steps}});
+}
+
 void add_way(Json& json, const Summary& summary) {
   json["status"] = summary.status;
   json["model"] = summary.model;
@@ -88,6 +95,7 @@ std::string to_json(const Summary& summary) {
     json["ranks"][rank]["staleness_histogram"] = counts.staleness;
   }
   if (summary.portions) add_portions(json["sandblaster"], *summary.portions);
+  if (summary.peers) add_peers(json["peers"], *summary.peers);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

@@ -37,6 +37,18 @@ struct PortionCounts {
   std::int64_t coordinator_messages = 0;
 };
 
+// What workers with a replica each sent one another in order to agree: not what records, tests and
+// checkpoints cost.
+struct PeerCounts {
+  struct Period {
+    std::int64_t step = 0;   // From this step on,
+    std::int64_t steps = 0;  // so many make a round.
+  };
+  std::int64_t rounds = 0;
+  std::uint64_t bytes_sent = 0;
+  std::vector<Period> periods{};
+};
+
 // The outcome of a run: each member is the key of the same name in summary.json. `seconds` is the run's own,
 // and also stands there per rank under "ranks". An empty optional is null: not measured, or never reached. A
 // value type.
@@ -79,6 +91,7 @@ struct Summary {
   std::vector<RankSeconds> ranks;
   std::vector<GradientCounts> gradients{};  // By worker of a parameter server.
   std::optional<PortionCounts> portions{};  // Under the key "sandblaster", where it was that.
+  std::optional<PeerCounts> peers{};
 };
 
 // As JSON, indented, with a line's end.

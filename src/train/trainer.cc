@@ -3,17 +3,22 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "data/loader.h"
 #include "nn/schedule.h"
 #include "tensor/kernels/threads.h"
 #include "train/agreement.h"
+#include "train/average_model.h"
 #include "train/checkpoint_settings.h"
 #include "train/checkpoint_store.h"
 #include "train/diagnose.h"
 #include "train/evaluate.h"
+#include "train/peer_sync.h"
 #include "train/process_usage.h"
 #include "train/rank_totals.h"
 #include "train/session.h"
@@ -25,6 +30,8 @@ namespace hocket {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
+
+const std::string kReplicas = "replicas";  // Setting of a checkpoint: how many have tensors of their own.
 
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(SteadyClock::now().time_since_epoch()).count();
@@ -53,7 +60,10 @@ class Training {
         replica_(team.share("dp")),
         straggler_(options_, team.rank(), team.size()),
         sums_(plan_sums(options_, team)),
-        session_(options_, data_.train->info(), team),
+        has_peers_(has_peers(options_, team)),
+        session_(has_peers_ ? options_of_replica(options_, team) : options_, data_.train->info(),
+                 has_peers_ ? alone_ : team),
+        peers_(make_peer_sync(options_, session_, team)),
         slot_(session_.program().training().make_slot()),
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
               steps_per_epoch()) {
@@ -77,7 +87,7 @@ class Training {
       require_agreement(team_, claims);
     }
     if (options_.resume) resume();
-    adopt(sums_, team_, session_.memory().gradients.size());
+    adopt(sums_, team_, exchanged().size());
   }
 
   TrainResult run() {
@@ -141,7 +151,7 @@ class Training {
     const Checkpoint& checkpoint = reader->checkpoint();
     team_.attempt([&] {
       require_same_settings(checkpoint, options_);
-      session_.restore(*reader, true);
+      restore(*reader);
     });
     step_ = checkpoint.step;
     samples_ = progress_of(checkpoint, "samples");
@@ -149,6 +159,15 @@ class Training {
     position_ = {checkpoint.epoch, checkpoint.position};
     observer_.on_warning(fmt::format("resuming after step {}", step_));
   }
+
+  // Replicas go on from where they were; other ones than the checkpoint has all begin at their mean.
+  void restore(const CheckpointReader& reader) {
+    const bool has_own = has_peers_ && progress_of(reader.checkpoint(), kReplicas) == replica_.count;
+    session_.restore(reader, true, has_own ? replica_prefix() : "");
+    if (has_own) peers_->restore(reader);
+  }
+
+  std::string replica_prefix() const { return fmt::format("replica/{}/", replica_.index); }
 
   // Runs `body` and adds its time to `total`.
   template <typename Body>
@@ -165,7 +184,8 @@ class Training {
     const Batch* batch = nullptr;
     timed(Activity::data, wait_ns_, [&] { batch = &loader.next(); });
     hyper_ = hyper_at(options_.optimizer, rate_.at(step_), step_);
-    set_dloss(1.0 / static_cast<double>(batch->global_count));
+    // Each sample of the global batch weighs the same, also where the mean is taken over the replicas.
+    set_dloss((has_peers_ ? replica_.count : 1.0) / static_cast<double>(batch->global_count));
     Executable& executable = session_.program().training();
     const Bindings bindings = session_.memory().bindings();
     if (options_.micro_batches > 1) {
@@ -173,6 +193,7 @@ class Training {
                 std::byte{0});
     }
     const std::int64_t computed = computed_ns();
+    const double loss_before = loss_sum_;
     const std::int64_t most = (batch->global_count + replica_.count - 1) / replica_.count;
     for (std::int64_t first = 0; first < most; first += session_.micro_batch()) {
       bind_batch(executable, slot_, data_.train->info(), *batch, first);
@@ -184,12 +205,17 @@ class Training {
       timed(Activity::backward, compute_ns_, [&] { executable.run(Phase::backward, slot_, bindings); });
     }
     if (straggler_.is_active()) slow_down(computed_ns() - computed);
-    timed(Activity::update, compute_ns_, [&] { executable.run(Phase::update, slot_, bindings); });
+    PeerStep own{step_ + 1, hyper_.learning_rate, loss_sum_ - loss_before, batch->count, train_seconds()};
+    if (peers_) timed(Activity::communicate, comm_ns_, [&] { peers_->before_update(own); });
+    timed(Activity::update, compute_ns_,
+          [&] { executable.run(Phase::update, slot_, session_.memory().bindings()); });
     ++step_;
     samples_ += batch->global_count;
     loss_samples_ += batch->global_count;
     position_ = loader.position();
-    agree_to_stop();
+    own.seconds = train_seconds() + 1e-9 * static_cast<double>(now_ns() - start);
+    if (peers_) timed(Activity::communicate, comm_ns_, [&] { have_met_ = peers_->after_update(own); });
+    if (have_met_) agree_to_stop();
     train_ns_ += now_ns() - start;
     if (first_step_seconds_ == 0) first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
   }
@@ -206,11 +232,13 @@ class Training {
           [&] { std::this_thread::sleep_for(std::chrono::duration<double>(left)); });
   }
 
-  Operation gradient_sum() {
-    const Arena& gradients = session_.memory().gradients;
+  // What the replicas add up or average.
+  const Arena& exchanged() { return has_peers_ ? session_.memory().parameters : session_.memory().gradients; }
+
+  Operation exchange() {
     Operation operation{Collective::all_reduce, Algorithm::automatic, Reduction::sum, dloss_.dtype()};
-    operation.data = gradients.data();
-    operation.count = gradients.size() / size_of(dloss_.dtype());
+    operation.data = exchanged().data();
+    operation.count = exchanged().size() / size_of(dloss_.dtype());
     return operation;
   }
 
@@ -242,12 +270,24 @@ class Training {
                 rate_.at(step_));
   }
 
+  // What is due waits for the step after which all workers meet.
   void after_step() {
+    const bool is_last = step_ == options_.steps;
     const bool epoch_ended = position_.sample == 0;
-    if (step_ % options_.log_every == 0 || step_ == options_.steps) record_step();
-    const bool wants_eval = options_.eval_every > 0 ? step_ % options_.eval_every == 0 : epoch_ended;
-    if (wants_eval || step_ == options_.steps) evaluate();
-    if (options_.checkpoint_every > 0 && step_ % options_.checkpoint_every == 0) save();
+    record_is_due_ |= step_ % options_.log_every == 0 || is_last;
+    eval_is_due_ |= (options_.eval_every > 0 ? step_ % options_.eval_every == 0 : epoch_ended) || is_last;
+    save_is_due_ |= options_.checkpoint_every > 0 && step_ % options_.checkpoint_every == 0;
+    if (!have_met_ && !is_last) return;
+    if (std::exchange(record_is_due_, false)) record_step();
+    if (std::exchange(eval_is_due_, false)) evaluate();
+    if (std::exchange(save_is_due_, false)) save();
+  }
+
+  // The mean of the replicas for as long as it lives, where they differ.
+  std::unique_ptr<AverageModel> average(AverageModel::Of what = AverageModel::Of::model) {
+    if (has_peers_) return std::make_unique<AverageModel>(session_, *team_.communicator()->gradients(), what);
+    average_buffers(session_, team_);
+    return nullptr;
   }
 
   double epochs_done() const {
@@ -291,7 +331,7 @@ class Training {
 
   void evaluate() {
     if (!evaluator_ || evaluated_step_ == step_) return;
-    average_buffers(session_, team_);
+    const std::unique_ptr<AverageModel> mean = average();
     Evaluation evaluation;
     timed(Activity::evaluate, eval_ns_, [&] { evaluation = evaluator_->run(); });
     evaluated_step_ = step_;
@@ -305,11 +345,16 @@ class Training {
 
   void save() {
     if (!store_ || saved_step_ == step_) return;
-    average_buffers(session_, team_);
     saved_step_ = step_;
     timed(Activity::checkpoint, checkpoint_ns_, [&] {
+      std::vector<OwnPart> replica = replica_parts();
+      const std::unique_ptr<AverageModel> mean = average(AverageModel::Of::model_and_optimizer);
       Checkpoint checkpoint = session_.checkpoint();
+      if (has_peers_ && !team_.is_first()) checkpoint.parts.clear();
+      std::move(replica.begin(), replica.end(), std::back_inserter(checkpoint.parts));
       checkpoint.settings = settings_of(options_);
+      if (has_peers_) checkpoint.settings[kReplicas] = std::to_string(replica_.count);
+      if (has_peers_) peers_->save(checkpoint);
       checkpoint.settings["samples"] = std::to_string(samples_);
       checkpoint.settings["train_ns"] = std::to_string(train_ns_);
       checkpoint.seed = options_.seed;
@@ -318,6 +363,14 @@ class Training {
       checkpoint.position = position_.sample;
       store_->save(checkpoint);
     });
+  }
+
+  // What a replica needs to go on as it is, beside the mean of all.
+  std::vector<OwnPart> replica_parts() const {
+    if (!has_peers_) return {};
+    std::vector<OwnPart> parts = session_.checkpoint().parts;
+    for (OwnPart& own : parts) own.part.name = replica_prefix() + own.part.name;
+    return parts;
   }
 
   TrainResult finish() {
@@ -329,6 +382,7 @@ class Training {
     result.steps = step_;
     result.samples = samples_;
     result.parameters = session_.parameter_count();
+    const std::unique_ptr<AverageModel> mean = has_peers_ ? average() : nullptr;
     result.objective = interrupted ? std::nullopt : objective();
     result.seconds = seconds();
     result.first_step_seconds = first_step_seconds_;
@@ -337,8 +391,9 @@ class Training {
     result.total_steps = options_.steps;
     result.threads = kernel::num_threads();
     if (Group* replicas = team_.is_alone() ? nullptr : team_.communicator()->gradients()) {
-      result.algorithm = name_of(replicas->choose(gradient_sum()));
+      result.algorithm = name_of(replicas->choose(exchange()));
     }
+    if (peers_) result.peers = peers_->counts();
     add_up_ranks(team_, result);
     result.parameter_hash = session_.hash();
     result.interrupted = interrupted;
@@ -384,7 +439,10 @@ class Training {
   AxisShare replica_;  // This rank among those that share each batch.
   Straggler straggler_;
   SumPlan sums_;
+  bool has_peers_;
+  Team alone_;  // A replica with peers, as its session sees it.
   Session session_;
+  std::unique_ptr<PeerSync> peers_;
   Slot slot_;
   LearningRate rate_;
   std::optional<CheckpointStore> store_;
@@ -404,6 +462,8 @@ class Training {
   std::int64_t saved_step_ = -1;
   std::int64_t evaluated_step_ = -1;
   std::int64_t train_ns_ = 0, compute_ns_ = 0, comm_ns_ = 0, wait_ns_ = 0, eval_ns_ = 0, checkpoint_ns_ = 0;
+  bool have_met_ = true;  // Without peers, after every step.
+  bool record_is_due_ = false, eval_is_due_ = false, save_is_due_ = false;
   bool is_stopped_ = false;
   double first_step_seconds_ = 0;
   TestScores tests_{options_.target_accuracy};

@@ -81,6 +81,7 @@ struct TrainResult {
   std::int64_t peak_rss_bytes = 0;
   std::vector<GradientCounts> gradients{};  // By worker of a parameter server.
   std::optional<PortionCounts> portions{};  // Of Sandblaster.
+  std::optional<PeerCounts> peers{};        // Of all of them together.
   std::string parameter_hash;
   bool interrupted = false;
   bool target_missed = false;

@@ -65,6 +65,10 @@ std::string sync_assumption(const std::string& value) {
              "is";
     case DisciplineKind::sandblaster:
       return "sandblaster assumes that a pass over all the data for each step of L-BFGS is worth its while";
+    case DisciplineKind::local:
+      return "local assumes that replicas that take a few steps by themselves stay near each other: samples "
+             "dealt "
+             "at random and a rate that is small against their number";
   }
   return "";
 }

@@ -1,0 +1,147 @@
+// Workers that train by themselves and now and then agree.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "data/test_files.h"
+#include "net/run_ranks.h"
+#include "train/checkpoint_store.h"
+#include "train/test_checkpoint.h"
+#include "train/trainer.h"
+
+namespace hocket {
+namespace {
+
+constexpr int kRanks = 3;
+
+TrainOptions small_options(const std::string& sync, const std::filesystem::path& out) {
+  TrainOptions options;
+  options.model = "mlp,hidden=8,dropout=0.3";
+  options.data = "synthetic:1x6x6:3:64";
+  options.batch = 21;  // Four batches an epoch; the last one has a single sample.
+  options.steps = 12;
+  options.dtype = "f64";
+  options.threads = 1;
+  options.sync = sync;
+  options.out = out.string();
+  return options;
+}
+
+// Raises the flag after so many steps.
+class StopAfter final : public TrainObserver {
+ public:
+  StopAfter(int steps, std::atomic<bool>& flag) : left_(steps), flag_(flag) {}
+  void on_span(Activity activity, std::int64_t, std::int64_t) override {
+    if (activity == Activity::update && --left_ == 0) flag_ = true;
+  }
+
+ private:
+  int left_;
+  std::atomic<bool>& flag_;
+};
+
+std::vector<TrainResult> train_together(const TrainOptions& options, int stop_after = -1,
+                                        int ranks = kRanks) {
+  std::vector<TrainResult> results(static_cast<std::size_t>(ranks));
+  const auto body = [&](std::unique_ptr<Transport> transport) {
+    const auto rank = static_cast<std::size_t>(transport->rank());
+    std::atomic<bool> stop{false};
+    StopAfter observer(rank == 1 ? stop_after : -1, stop);
+    Team team(std::move(transport), Mesh::parse("", ranks));
+    results[rank] = train(options, observer, stop, team);
+  };
+  for (const std::string& error : run_ranks(ranks, body)) EXPECT_EQ(error, "");
+  return results;
+}
+
+// Parameters of the newest checkpoint of a run.
+std::vector<NamedTensor> parameters_in(const std::filesystem::path& run) {
+  Team alone;
+  std::vector<NamedTensor> parameters;
+  for (const NamedTensor& each : read_whole(*CheckpointStore(run / "checkpoints", alone).open_newest()))
+    if (each.first.starts_with("param/")) parameters.push_back(each);
+  return parameters;
+}
+
+TEST(LocalSync, OneStepARoundIsAllReduce) {
+  for (const std::string rule : {"sgd", "momentum"}) {
+    const TestFolder folder;
+    TrainOptions sums = small_options("allreduce", folder.path() / "sums");
+    TrainOptions means = small_options("local,tau=1", folder.path() / "means");
+    sums.optimizer.rule = means.optimizer.rule = rule;
+    const auto expected = train_together(sums);
+    const auto found = train_together(means);
+    EXPECT_LT(largest_difference(parameters_in(sums.out), parameters_in(means.out)), 1e-12) << rule;
+    EXPECT_NEAR(found[0].test->loss, expected[0].test->loss, 1e-12);
+    EXPECT_NEAR(found[0].train_loss, expected[0].train_loss, 1e-12);
+  }
+}
+
+TEST(LocalSync, SendsAsManyTimesFewerBytesAsItTakesStepsByItself) {
+  const TestFolder folder;
+  const auto every = train_together(small_options("local,tau=1", folder.path() / "1"));
+  const auto third = train_together(small_options("local,tau=3", folder.path() / "3"));
+  EXPECT_EQ(every[0].peers->rounds, 12);
+  EXPECT_EQ(third[0].peers->rounds, 4);
+  EXPECT_GT(third[0].peers->bytes_sent, 0U);
+  EXPECT_EQ(every[0].peers->bytes_sent, 3 * third[0].peers->bytes_sent);
+}
+
+TEST(LocalSync, ShowsAllWorkersTheSameMeanWhileTheirReplicasDiffer) {
+  const TestFolder folder;
+  const TrainOptions options = small_options("local,tau=5", folder.path());  // Ends between two rounds.
+  const auto results = train_together(options);
+  for (const TrainResult& result : results) {
+    EXPECT_EQ(result.parameter_hash, results[0].parameter_hash);
+    EXPECT_EQ(result.test->loss, results[0].test->loss);
+  }
+  Team alone;
+  const auto tensors = read_whole(*CheckpointStore(folder.path() / "checkpoints", alone).open_newest());
+  const auto value = [&](const std::string& name) {
+    for (const auto& [each, tensor] : tensors)
+      if (each == name) return tensor.values<double>()[0];
+    ADD_FAILURE() << name;
+    return 0.0;
+  };
+  const std::string weight = parameters_in(folder.path())[0].first;
+  EXPECT_NE(value("replica/0/" + weight), value("replica/1/" + weight));
+  const double sum =
+      value("replica/0/" + weight) + value("replica/1/" + weight) + value("replica/2/" + weight);
+  EXPECT_NEAR(value(weight), sum / 3, 1e-15);
+}
+
+TEST(LocalSync, GoesOnAfterAnInterruptionAsIfThereHadBeenNone) {
+  const TestFolder folder;
+  TrainOptions options = small_options("local,tau=4", folder.path() / "whole");
+  const std::string whole = train_together(options)[0].parameter_hash;
+  options.out = (folder.path() / "parts").string();
+  const auto first = train_together(options, 3);
+  EXPECT_TRUE(first[0].interrupted);
+  EXPECT_EQ(first[0].steps, 4);  // Where all met.
+  options.resume = true;
+  EXPECT_EQ(train_together(options)[0].parameter_hash, whole);
+}
+
+TEST(LocalSync, OtherReplicasThanBeforeBeginAtTheirMean) {
+  const TestFolder folder;
+  TrainOptions options = small_options("local,tau=5", folder.path());
+  const std::string before = train_together(options)[0].parameter_hash;
+  options.resume = true;
+  EXPECT_EQ(train_together(options, -1, 2)[0].parameter_hash, before);
+}
+
+TEST(LocalSync, RefusesWhatSumsGradients) {
+  const TestFolder folder;
+  TrainOptions options = small_options("local,tau=2", folder.path());
+  options.zero = 1;
+  const std::atomic<bool> stop{false};
+  const auto errors = run_ranks(2, [&](std::unique_ptr<Transport> transport) {
+    TrainObserver nobody;
+    Team team(std::move(transport), Mesh::parse("", 2));
+    train(options, nobody, stop, team);
+  });
+  EXPECT_EQ(errors[0], "--zero does not go with --sync local,tau=2");
+}
+
+}  // namespace
+}  // namespace hocket
