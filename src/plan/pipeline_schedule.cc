@@ -84,6 +84,15 @@ std::string_view name_of(PipelineSchedule schedule) {
   return "pipedream";
 }
 
+std::string_view name_of(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::forward: return "forward";
+    case ActionKind::backward: return "backward";
+    case ActionKind::update: break;
+  }
+  return "update";
+}
+
 PipelineSchedule parse_pipeline_schedule(std::string_view text) {
   std::array<std::string_view, kSchedules.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i) {

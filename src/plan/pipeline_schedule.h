@@ -19,6 +19,8 @@ PipelineSchedule parse_pipeline_schedule(std::string_view text);  // Throws Conf
 
 enum class ActionKind : std::uint8_t { forward, backward, update };
 
+std::string_view name_of(ActionKind kind);
+
 struct PipelineAction {
   ActionKind kind;
   int micro_batch;  // Of an update the last one whose gradient is in it.
