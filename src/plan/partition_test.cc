@@ -162,6 +162,7 @@ TEST(Partition, ARankOfHalfTheMemoryGetsFewerLayers) {
   problem.copies_of_parameters = 4;
   // A layer takes 4 MB of parameters on every rank, and 3, 2, 1 MB of activations on rank 0, 1, 2.
   EXPECT_DOUBLE_EQ(stage_memory(problem, {3, 6, 1, 1}), 18e6);
+  EXPECT_DOUBLE_EQ(stage_memory(problem, {0, 3, 0, 2}), 18e6);  // Two of the three in flight on each replica.
   problem.ranks[1].memory_bytes = 9e6;
   const std::vector<int> counts = layers_by_stage(problem);
   EXPECT_EQ(counts[1], 1);

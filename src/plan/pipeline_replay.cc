@@ -121,6 +121,19 @@ double PipelineReplay::steady_bubble() const {
   return idle_share(*this, begin, end);
 }
 
+Seconds PipelineReplay::steady_interval() const {
+  Seconds first = time;
+  Seconds last{0};
+  int backwards = 0;
+  for (const PipelineSpan& span : spans) {
+    if (span.stage != 0 || span.action.kind != ActionKind::backward) continue;
+    first = std::min(first, span.begin);
+    last = std::max(last, span.begin);
+    ++backwards;
+  }
+  return backwards > 1 ? (last - first) / (backwards - 1) : time;
+}
+
 PipelineReplay replay_pipeline(const PipelineShape& shape, std::span<const PipelineActions> actions,
                                std::span<const PartCost> costs) {
   HOCKET_CHECK(static_cast<int>(costs.size()) == shape.parts(), "costs of {} parts for {}", costs.size(),

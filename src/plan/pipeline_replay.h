@@ -36,6 +36,7 @@ struct PipelineReplay {
   double bubble() const;  // The share of all stages' time in which they wait, until the last one is done.
   // The same while the pipeline is full: from stage 0's first backward to its last forward; 0 if it never is.
   double steady_bubble() const;
+  Seconds steady_interval() const;  // From one backward of stage 0 to the next, on average.
 };
 
 // Replays the schedule with these costs, one a part. Sends go on while the stage computes; the messages from

@@ -52,6 +52,7 @@ TEST(PipelineReplay, AFullPipedreamHasNoBubble) {
   for (const int stages : {1, 2, 4, 8, 16}) {
     const PipelineReplay stream = replay(PipelineSchedule::pipedream, {stages, 64});
     EXPECT_EQ(stream.steady_bubble(), 0);
+    EXPECT_DOUBLE_EQ(stream.steady_interval().count(), 0.75);
     EXPECT_DOUBLE_EQ(stream.bubble(), (stages - 1.0) / (64 + stages - 1));  // Filling and draining.
   }
   EXPECT_GT(replay(PipelineSchedule::gpipe, {4, 64}).bubble(), 0);
