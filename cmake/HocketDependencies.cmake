@@ -1,7 +1,7 @@
 # What the libraries link, found the same way in this build and in a project that calls find_package(hocket).
 include(CMakeFindDependencyMacro)
 
-foreach(package fmt OpenMP hwy ZLIB PNG JPEG nlohmann_json CLI11 tomlplusplus OpenSSL)
+foreach(package fmt OpenMP hwy ZLIB PNG JPEG nlohmann_json CLI11 tomlplusplus OpenSSL SQLite3)
   if(DEFINED CMAKE_FIND_PACKAGE_NAME)
     find_dependency(${package})
   else()

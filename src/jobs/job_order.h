@@ -1,0 +1,54 @@
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "jobs/policy.h"
+
+// Orders of jobs, the most deserving first, as positions in ClusterState::jobs.
+namespace hocket {
+
+using JobOrder = std::vector<std::size_t>;
+
+// When it came, with what its priority is worth. Whoever waits becomes the oldest in the end.
+inline double arrival(const ClusterJob& job, const PolicyOptions& options) {
+  return job.submitted - job.priority * options.level;
+}
+
+inline bool is_overdue(const ClusterState& state, const ClusterJob& job, const PolicyOptions& options) {
+  return job.state == JobState::waiting && state.now - job.waiting_since > options.patience;
+}
+
+// Whether it runs on since an earlier time slot than this one.
+inline bool is_slot_over(const ClusterState& state, const ClusterJob& job, const PolicyOptions& options) {
+  return static_cast<std::int64_t>(job.slice_began / options.slot) <
+         static_cast<std::int64_t>(state.now / options.slot);
+}
+
+inline double next_slot(double now, const PolicyOptions& options) {
+  return (static_cast<double>(static_cast<std::int64_t>(now / options.slot)) + 1) * options.slot;
+}
+
+// `jobs` by `key` of each, smallest first; of equals, whoever came first.
+template <typename Key>
+JobOrder ordered_by(const ClusterState& state, const PolicyOptions& options, JobOrder jobs, Key key) {
+  using Value = decltype(key(state.jobs.front()));
+  struct Entry {
+    Value value;
+    double arrival;
+    std::size_t job;
+    bool operator<(const Entry& other) const {
+      if (value != other.value) return value < other.value;
+      return arrival != other.arrival ? arrival < other.arrival : job < other.job;
+    }
+  };
+  std::vector<Entry> entries;
+  entries.reserve(jobs.size());
+  for (const std::size_t job : jobs)
+    entries.push_back({key(state.jobs[job]), arrival(state.jobs[job], options), job});
+  if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i] = entries[i].job;
+  return jobs;
+}
+
+}  // namespace hocket

@@ -1,0 +1,85 @@
+// As fifo, and when no slot is free a job may share those of a running one with as many workers, where memory
+// suffices (Gandiva, OSDI'18). Packing is a trial: a pair that together is not faster than one alone, as
+// their paces say, is parted, and neither is tried again. The guest is the one that stops.
+
+#include <unordered_map>
+
+#include "jobs/place_job.h"
+#include "jobs/policy.h"
+#include "jobs/resize_jobs.h"
+#include "jobs/start_jobs.h"
+
+namespace hocket {
+namespace {
+
+using Guests = std::unordered_map<JobId, std::size_t>;  // By host.
+
+Guests guests_of(const ClusterState& state) {
+  Guests guests;
+  for (const std::size_t index : state.running) {
+    if (state.jobs[index].host) guests.emplace(*state.jobs[index].host, index);
+  }
+  return guests;
+}
+
+void part_bad_pairs(const ClusterState& state, const PolicyOptions& options, const Guests& guests,
+                    Decisions& decisions) {
+  for (const std::size_t index : state.running) {
+    const ClusterJob& host = state.jobs[index];
+    const auto found = guests.find(host.id);
+    if (found == guests.end()) continue;
+    const ClusterJob& guest = state.jobs[found->second];
+    if (guest.state != JobState::running || !host.pace || !guest.pace) continue;
+    if (*host.pace + *guest.pace >= options.good_pair) continue;
+    decisions.stops.push_back(found->second);
+    decisions.bad_pairs.push_back(found->second);
+    decisions.bad_pairs.push_back(index);
+  }
+}
+
+bool can_host(const ClusterJob& host, const ClusterJob& guest, const Guests& guests) {
+  return host.state == JobState::running && !host.host && !host.shares_badly && !host.is_elastic() &&
+         !guests.contains(host.id) && host.workers() == guest.min_workers;
+}
+
+// Each waiting job in turn finds the first host that takes it.
+void pack(const ClusterState& state, const PolicyOptions& options, Guests guests, const JobOrder& waiting,
+          std::size_t from, Decisions& decisions) {
+  FreeSlots free = state.free_slots();
+  const std::size_t last = std::min(waiting.size(), from + static_cast<std::size_t>(options.backfill_depth));
+  std::size_t host_at = 0;
+  for (std::size_t i = from; i < last && host_at < state.running.size(); ++i) {
+    ClusterJob guest = state.jobs[waiting[i]];
+    if (guest.shares_badly || guest.is_elastic()) continue;
+    for (std::size_t h = host_at; h < state.running.size(); ++h) {
+      const ClusterJob& host = state.jobs[state.running[h]];
+      if (guests.contains(host.id) || host.host || host.shares_badly) {
+        if (h == host_at) ++host_at;  // Of no use to the next ones either.
+        continue;
+      }
+      guest.host = host.id;
+      if (!can_host(host, guest, guests) || !free.holds(guest, host.allocation)) continue;
+      free.take(guest, host.allocation);
+      guests.emplace(host.id, waiting[i]);
+      decisions.starts.push_back({waiting[i], host.allocation, host.id});
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+Decisions decide_pack(const ClusterState& state, const PolicyOptions& options) {
+  Decisions decisions;
+  const JobOrder waiting = ordered_by(state, options, state.waiting, [](const ClusterJob&) { return 0; });
+  const Guests guests = guests_of(state);
+  part_bad_pairs(state, options, guests, decisions);
+  if (!decisions.stops.empty()) return decisions;
+  const std::size_t head = start_with_backfill(state, waiting, options, decisions);
+  if (decisions.starts.empty() && head < waiting.size())
+    pack(state, options, guests, waiting, head, decisions);
+  resize_jobs(state, options, waiting, decisions);
+  return decisions;
+}
+
+}  // namespace hocket
