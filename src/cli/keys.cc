@@ -161,9 +161,8 @@ std::vector<Key> worker_keys() {
        {},
        "dp=workers"},
       {"train.sync", "WAY", kWorkers,
-       "how the replicas agree: allreduce, local,tau=N, or by servers ps:bsp, ps:ssp,s=N, ps:asp, "
-       "ps:kofn,k=N, "
-       "ps:softsync,n=N, downpour,nfetch=N,npush=N, sandblaster",
+       "how the replicas agree: allreduce, local,tau=N; by servers ps:bsp, ps:ssp,s=N, ps:asp, ps:kofn,k=N, "
+       "ps:softsync,n=N, downpour,nfetch=N,npush=N, sandblaster; as threads of one process hogwild",
        FIELD(sync)},
       {"train.servers",
        "N",

@@ -11,6 +11,7 @@
 #include "cli/version.h"
 #include "report/report.h"
 #include "train/file_system.h"
+#include "train/hogwild.h"
 #include "train/merge_traces.h"
 #include "train/node_spans.h"
 #include "train/sandblaster_recorder.h"
@@ -25,15 +26,18 @@ Summary planned_summary(const TrainOptions& options, const Start& start, const T
   summary.model = options.model;
   summary.data = options.data;
   const bool with_servers = has_servers(options);
-  const Mesh mesh = with_servers ? Mesh::parse(options.mesh, 0) : team.mesh();
+  const bool has_threads = is_hogwild(options);
+  const Mesh mesh = with_servers  ? Mesh::parse(options.mesh, 0)
+                    : has_threads ? Mesh::parse(options.mesh, options.workers)
+                                  : team.mesh();
   summary.workers = mesh.size();
   summary.servers = with_servers ? options.servers : 0;
   summary.mesh = mesh.text();
   summary.zero = options.zero;
   summary.compress = options.compress;
   summary.restarts = start.restarts;
-  if (with_servers || !team.is_alone()) summary.sync = options.sync;
-  summary.transport = with_servers ? "servers" : team.transport();
+  if (with_servers || has_threads || !team.is_alone()) summary.sync = options.sync;
+  summary.transport = with_servers ? "servers" : has_threads ? "threads" : team.transport();
   summary.dtype = options.dtype;
   summary.seed = options.seed;
   summary.emulated = is_emulated(options) || (!options.emulate_net.empty() && !team.is_alone());
@@ -92,6 +96,7 @@ Summary summarize(const TrainOptions& options, const Start& start, const Team& t
   summary.gradients = result.gradients;
   summary.portions = result.portions;
   summary.peers = result.peers;
+  summary.conflicts = result.conflicts;
   summary.staleness = mean_staleness(result.gradients);
   summary.bytes_sent = result.bytes_sent;
   summary.messages_sent = result.messages_sent;
@@ -145,9 +150,11 @@ Run follow_run(const TrainOptions& options, const RunFolder& folder, const Start
 }
 
 TrainResult record(const TrainOptions& options, TrainObserver& observer, const std::atomic<bool>& stop,
-                   const NodePlace& place) {
-  return is_sandblaster(options) ? record_for_sandblaster(options, observer, stop, place)
-                                 : record_for_servers(options, observer, stop, place);
+                   const NodePlace* place, Team& team) {
+  if (is_hogwild(options)) return train_hogwild(options, observer, stop);
+  if (place == nullptr) return train(options, observer, stop, team);
+  return is_sandblaster(options) ? record_for_sandblaster(options, observer, stop, *place)
+                                 : record_for_servers(options, observer, stop, *place);
 }
 
 }  // namespace
@@ -167,12 +174,12 @@ Run execute_run(const Settings& settings, const RunFolder& folder, const Start& 
   RunRecorder recorder(folder, render_config(settings.effective()), start.resumes, progress,
                        team.communicator());
   try {
-    if (place != nullptr) begin_node_spans(folder.path(), recorder.timeline().origin());
-    const TrainResult result =
-        place == nullptr ? train(options, recorder, stop, team) : record(options, recorder, stop, *place);
-    const std::string trace = place == nullptr
-                                  ? merge_traces(team, recorder.timeline())
-                                  : collect_node_spans(folder.path(), options.workers, recorder.timeline());
+    const bool leads = place != nullptr || is_hogwild(options);  // And does not train itself.
+    if (leads) begin_node_spans(folder.path(), recorder.timeline().origin());
+    const TrainResult result = record(options, recorder, stop, place, team);
+    const auto workers = static_cast<int>(result.ranks.size());
+    const std::string trace = leads ? collect_node_spans(folder.path(), workers, recorder.timeline())
+                                    : merge_traces(team, recorder.timeline());
     progress.close();
     Run run{folder, summarize(options, start, team, result, recorder.epoch()), result};
     write_summary(folder.summary_file(), run.summary);
@@ -214,6 +221,11 @@ std::string describe(const Run& run) {
                                 percent_text(summary.seconds.wait_seconds / summary.seconds.train_seconds)));
     line("gradients",
          fmt::format("staleness {:.2f} on average, {} dropped", summary.staleness, count_text(dropped)));
+  } else if (summary.conflicts) {
+    line("threads", fmt::format("{} by {}, {} of the time waiting", summary.workers, summary.sync,
+                                percent_text(summary.seconds.wait_seconds / summary.seconds.train_seconds)));
+    line("conflicts", fmt::format("{} of what was written another had changed meanwhile; staleness {:.2f}",
+                                  percent_text(summary.conflicts->rate()), summary.staleness));
   } else if (summary.workers > 1) {
     line("workers",
          fmt::format("{} as {} over {}, {} of the time in {} by {}", summary.workers, summary.mesh,

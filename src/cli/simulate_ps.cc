@@ -71,7 +71,8 @@ Setup setup_of(const Arguments& arguments) {
   }
   setup.discipline = Discipline::parse(arguments.text("sync", "ps:asp"));
   const DisciplineKind kind = setup.discipline.kind;
-  if (kind == DisciplineKind::allreduce || kind == DisciplineKind::sandblaster)
+  if (kind == DisciplineKind::allreduce || kind == DisciplineKind::sandblaster ||
+      kind == DisciplineKind::hogwild)
     throw ConfigError("simulate ps: {} has no servers that gradients are pushed to", setup.discipline.text());
   options.make_consistency = make_consistency(setup.discipline, options.workers);
   options.worker = worker_options(setup.discipline, options.worker);

@@ -15,6 +15,7 @@
 #include "net/environment.h"
 #include "sync/discipline.h"
 #include "tensor/kernels/isa.h"
+#include "train/hogwild.h"
 #include "train/sandblaster_nodes.h"
 #include "train/server_node.h"
 #include "train/server_worker.h"
@@ -191,6 +192,16 @@ int train_with_servers(const Request& request, const Environment& environment, c
   return code;
 }
 
+int train_with_threads(const Request& request, const Environment& environment, const Arguments& arguments) {
+  if (environment.source != Environment::Source::alone) {
+    throw ConfigError("--sync {} is for threads of one process; this is {}",
+                      request.settings.train_options().sync, describe(environment));
+  }
+  const StopSignals signals(false);
+  Team alone;
+  return train_with(alone, request, {request.resumes, 0}, arguments, signals);
+}
+
 int run_train(const Arguments& arguments) {
   const Environment environment = detect_environment(process_variables());
   const Request request = read_request(arguments, environment.rank == 0);
@@ -201,9 +212,13 @@ int run_train(const Arguments& arguments) {
   if (arguments.has("explain") && Discipline::parse(options.sync).has_peers()) {
     throw ConfigError("--explain shows what a step sends; --sync {} sends between steps", options.sync);
   }
+  if (arguments.has("explain") && is_hogwild(options))
+    throw ConfigError("--explain shows what collectives send; the threads of --sync {} send nothing",
+                      options.sync);
   if (arguments.has("explain")) return explain_run(options, environment, arguments);
   require_explain(arguments);
   if (has_servers(options)) return train_with_servers(request, environment, arguments);
+  if (is_hogwild(options)) return train_with_threads(request, environment, arguments);
   if (must_launch(options, environment)) return launch_training(request, arguments);
   const StopSignals signals(environment.rank > 0);
   Workers workers = join_workers(options, environment);

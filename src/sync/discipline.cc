@@ -31,16 +31,18 @@ SpecOptions::Defaults downpour_options() {
 }
 SpecOptions::Defaults sandblaster_options() { return {{"portions", "64"}, {"history", "10"}}; }
 SpecOptions::Defaults local_options() { return {{"tau", ""}}; }
+SpecOptions::Defaults hogwild_options() { return {{"locked", "0"}, {"rows", "0"}}; }
 
-constexpr std::array<Kind, 9> kKinds{{{"allreduce", DisciplineKind::allreduce, no_options},
-                                      {"ps:bsp", DisciplineKind::bsp, no_options},
-                                      {"ps:ssp", DisciplineKind::ssp, ssp_options},
-                                      {"ps:asp", DisciplineKind::asp, asp_options},
-                                      {"ps:kofn", DisciplineKind::kofn, kofn_options},
-                                      {"ps:softsync", DisciplineKind::softsync, softsync_options},
-                                      {"downpour", DisciplineKind::downpour, downpour_options},
-                                      {"sandblaster", DisciplineKind::sandblaster, sandblaster_options},
-                                      {"local", DisciplineKind::local, local_options}}};
+constexpr std::array<Kind, 10> kKinds{{{"allreduce", DisciplineKind::allreduce, no_options},
+                                       {"ps:bsp", DisciplineKind::bsp, no_options},
+                                       {"ps:ssp", DisciplineKind::ssp, ssp_options},
+                                       {"ps:asp", DisciplineKind::asp, asp_options},
+                                       {"ps:kofn", DisciplineKind::kofn, kofn_options},
+                                       {"ps:softsync", DisciplineKind::softsync, softsync_options},
+                                       {"downpour", DisciplineKind::downpour, downpour_options},
+                                       {"sandblaster", DisciplineKind::sandblaster, sandblaster_options},
+                                       {"local", DisciplineKind::local, local_options},
+                                       {"hogwild", DisciplineKind::hogwild, hogwild_options}}};
 
 const Kind& find_kind(std::string_view name) {
   std::vector<std::string_view> names;
@@ -123,6 +125,10 @@ void read(Discipline& d, const Reader& reader) {
     d.history = static_cast<int>(reader.count("history", 1, kMaxHistory));
   }
   if (d.kind == DisciplineKind::local) d.period = reader.count("tau", 1);
+  if (d.kind == DisciplineKind::hogwild) {
+    d.is_locked = reader.count("locked", 0, 1) == 1;
+    d.rows = reader.count("rows", 0);
+  }
 }
 
 }  // namespace
@@ -156,6 +162,8 @@ std::string Discipline::text() const {
   if (kind == DisciplineKind::sandblaster && portions != Discipline().portions) add("portions", portions);
   if (kind == DisciplineKind::sandblaster && history != Discipline().history) add("history", history);
   if (kind == DisciplineKind::local) add("tau", period);
+  if (is_locked) add("locked", 1);
+  if (rows > 0) add("rows", rows);
   if (scale > 0) add("scale", scale);
   return result;
 }
@@ -184,7 +192,8 @@ MakeConsistency make_consistency(const Discipline& discipline, int workers) {
     case DisciplineKind::softsync: return [=] { return make_softsync(workers, d.splits, d.rate); };
     case DisciplineKind::allreduce:
     case DisciplineKind::sandblaster:
-    case DisciplineKind::local: break;
+    case DisciplineKind::local:
+    case DisciplineKind::hogwild: break;
   }
   HOCKET_CHECK(false, "{} pushes no gradients", d.text());
 }

@@ -19,7 +19,8 @@ enum class DisciplineKind : std::uint8_t {
   softsync,
   downpour,
   sandblaster,
-  local
+  local,
+  hogwild
 };
 
 // How the replicas agree on the parameters, as --sync names it: "ps:ssp,s=3", "downpour,nfetch=2". A value
@@ -43,13 +44,17 @@ struct Discipline {
   std::int64_t warm_start = 0;
   int portions = 64;  // sandblaster: parts of the data that workers are given; whatever their number, so that
                       // it changes no bit.
-  int history = 10;   // sandblaster: steps that L-BFGS remembers.
   std::int64_t period = 1;  // local: steps that a worker takes by itself.
+  bool is_locked = false;   // hogwild: one thread at a time updates, as a control.
+  std::int64_t rows = 0;    // hogwild: samples of an update; 0: those of a batch divided among the threads.
+  int history = 10;         // sandblaster: steps that L-BFGS remembers.
 
   // Throws ConfigError that names the nearest word known.
   static Discipline parse(std::string_view text);
   std::string text() const;
-  bool has_servers() const { return kind != DisciplineKind::allreduce && !has_peers(); }
+  bool has_servers() const {
+    return kind != DisciplineKind::allreduce && kind != DisciplineKind::hogwild && !has_peers();
+  }
   // Whether each worker has a whole replica with an optimizer of its own, and no step without its own update.
   bool has_peers() const { return kind == DisciplineKind::local; }
 

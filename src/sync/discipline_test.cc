@@ -23,7 +23,7 @@ TEST(Discipline, ReadsBackWhatItPrints) {
         "ps:kofn,k=3", "ps:kofn,k=3,late=merge", "ps:softsync,n=2", "ps:softsync,n=2,rate=staleness",
         "downpour,nfetch=1,npush=1,adagrad=server",
         "downpour,nfetch=2,npush=5,adagrad=worker,warm=100,scale=1", "sandblaster",
-        "sandblaster,portions=8,history=5", "local,tau=8"}) {
+        "sandblaster,portions=8,history=5", "local,tau=8", "hogwild", "hogwild,locked=1", "hogwild,rows=4"}) {
     EXPECT_EQ(Discipline::parse(text).text(), text);
     EXPECT_EQ(Discipline::parse(Discipline::parse(text).text()), Discipline::parse(text));
   }

@@ -63,8 +63,8 @@ Straggler::Straggler(const TrainOptions& options, int rank, int ranks)
   }
 }
 
-double Straggler::seconds_left(std::int64_t step, double computed) const {
-  double target = std::max(computed, least_) * factor_;
+double Straggler::seconds_left(std::int64_t step, double computed, double share) const {
+  double target = std::max(computed, least_ * share) * factor_;
   if (jitter_ > 0) {
     target *= random_factor(jitter_, Rng({kJitterStream, seed_, rank_, static_cast<std::uint64_t>(step)}));
   }

@@ -15,8 +15,9 @@ class Straggler {
   Straggler(const TrainOptions& options, int rank, int ranks);
 
   bool is_active() const { return factor_ > 1 || jitter_ > 0 || least_ > 0; }
-  // What the computation of `step` still has to take, once it has taken `computed` seconds.
-  double seconds_left(std::int64_t step, double computed) const;
+  // What the computation of `step` still has to take, once it has taken `computed` seconds. `share` is how
+  // much of a step it is, where an equal part of the batch is 1.
+  double seconds_left(std::int64_t step, double computed, double share = 1) const;
 
  private:
   double factor_ = 1;

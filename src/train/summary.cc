@@ -36,6 +36,13 @@ void add_peers(Json& json, const PeerCounts& counts) {
     json["periods"].push_back({{"step", period.step}, {"steps", period.steps}});
 }
 
+void add_conflicts(Json& json, const ConflictCounts& counts) {
+  json["observed_updates"] = counts.observed_updates;
+  json["observed_writes"] = counts.writes;
+  json["conflicts"] = counts.conflicts;
+  json["conflict_rate"] = counts.rate();
+}
+
 void add_way(Json& json, const Summary& summary) {
   json["status"] = summary.status;
   json["model"] = summary.model;
@@ -96,6 +103,7 @@ std::string to_json(const Summary& summary) {
   }
   if (summary.portions) add_portions(json["sandblaster"], *summary.portions);
   if (summary.peers) add_peers(json["peers"], *summary.peers);
+  if (summary.conflicts) add_conflicts(json["hogwild"], *summary.conflicts);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

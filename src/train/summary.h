@@ -49,6 +49,17 @@ struct PeerCounts {
   std::vector<Period> periods{};
 };
 
+// How often the threads of a Hogwild run got in each other's way, as far as they looked.
+struct ConflictCounts {
+  std::int64_t observed_updates = 0;
+  std::int64_t writes = 0;     // Of single parameters in these updates:
+  std::int64_t conflicts = 0;  // of these, where another thread had written since the update read it.
+
+  double rate() const {
+    return writes == 0 ? 0 : static_cast<double>(conflicts) / static_cast<double>(writes);
+  }
+};
+
 // The outcome of a run: each member is the key of the same name in summary.json. `seconds` is the run's own,
 // and also stands there per rank under "ranks". An empty optional is null: not measured, or never reached. A
 // value type.
@@ -89,9 +100,10 @@ struct Summary {
   std::string parameter_hash;
   std::string version;
   std::vector<RankSeconds> ranks;
-  std::vector<GradientCounts> gradients{};  // By worker of a parameter server.
-  std::optional<PortionCounts> portions{};  // Under the key "sandblaster", where it was that.
   std::optional<PeerCounts> peers{};
+  std::vector<GradientCounts> gradients{};    // By worker of a parameter server.
+  std::optional<PortionCounts> portions{};    // Under the key "sandblaster", where it was that.
+  std::optional<ConflictCounts> conflicts{};  // Under the key "hogwild", where it was that.
 };
 
 // As JSON, indented, with a line's end.

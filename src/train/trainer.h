@@ -79,9 +79,10 @@ struct TrainResult {
   std::uint64_t bytes_sent = 0;  // By all ranks together, as are:
   std::uint64_t messages_sent = 0;
   std::int64_t peak_rss_bytes = 0;
-  std::vector<GradientCounts> gradients{};  // By worker of a parameter server.
-  std::optional<PortionCounts> portions{};  // Of Sandblaster.
-  std::optional<PeerCounts> peers{};        // Of all of them together.
+  std::optional<PeerCounts> peers{};          // Of all of them together.
+  std::vector<GradientCounts> gradients{};    // By worker of a parameter server.
+  std::optional<PortionCounts> portions{};    // Of Sandblaster.
+  std::optional<ConflictCounts> conflicts{};  // Of Hogwild.
   std::string parameter_hash;
   bool interrupted = false;
   bool target_missed = false;

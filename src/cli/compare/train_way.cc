@@ -69,6 +69,9 @@ std::string sync_assumption(const std::string& value) {
       return "local assumes that replicas that take a few steps by themselves stay near each other: samples "
              "dealt "
              "at random and a rate that is small against their number";
+    case DisciplineKind::hogwild:
+      return "hogwild assumes that updates touch few parameters, so that threads seldom meet, and one "
+             "machine's memory";
   }
   return "";
 }

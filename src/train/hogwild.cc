@@ -1,0 +1,301 @@
+#include "train/hogwild.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "net/clock.h"
+#include "nn/schedule.h"
+#include "sync/discipline.h"
+#include "tensor/kernels/threads.h"
+#include "train/checkpoint_settings.h"
+#include "train/checkpoint_store.h"
+#include "train/evaluate.h"
+#include "train/hogwild_crew.h"
+#include "train/node_spans.h"
+#include "train/process_usage.h"
+#include "train/straggler.h"
+#include "train/test_scores.h"
+
+namespace hocket {
+namespace {
+
+constexpr Seconds kLook{0.01};              // From one look at the threads to the next.
+constexpr std::int64_t kSparseGrain = 256;  // Samples of a claim, where an update takes next to no time.
+constexpr double kManyConflicts = 0.1;
+
+std::int64_t next_multiple(std::int64_t after, std::int64_t of) { return (after / of + 1) * of; }
+
+void require_fit(const TrainOptions& options) {
+  const auto refuse = [&](bool is_given, const char* what) {
+    if (is_given) throw ConfigError("{} does not go with --sync {}", what, options.sync);
+  };
+  refuse(Mesh::parse(options.mesh, options.workers).size_of("tp") > 1, "--mesh with tp");
+  refuse(options.zero > 0, "--zero");
+  refuse(options.compress != "none", "--compress");
+  refuse(options.factors, "--factors");
+  refuse(options.micro_batches > 1, "--microbatches");
+  refuse(options.gradient_norms, "--gradient-norms");
+  refuse(!options.emulate_net.empty(), "--emulate-net, as its threads send nothing,");
+}
+
+// Where updates touch few coordinates, a rule that touches all of them is no sensible default.
+TrainOptions with_own_defaults(TrainOptions options, const DataInfo& info) {
+  if (options.optimizer.rule.empty() && info.max_nonzeros > 0) options.optimizer.rule = "sgd";
+  options.workers = Mesh::parse(options.mesh, options.workers).size();
+  return with_defaults(options, info);
+}
+
+class Hogwild {
+ public:
+  Hogwild(const TrainOptions& given, TrainObserver& observer, const std::atomic<bool>& stop)
+      : began_(Clock::now()),
+        data_(open_session_data(given)),
+        options_(with_own_defaults(given, data_.train->info())),
+        discipline_(Discipline::parse(options_.sync)),
+        observer_(observer),
+        stop_(stop),
+        session_(options_, data_.train->info(), team_),
+        rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
+              steps_per_epoch()),
+        is_sparse_(is_sparse_descent(options_, data_.train->info())),
+        crew_(crew_options()) {
+    if (!options_.out.empty()) {
+      const CheckpointOptions keep{options_.keep_checkpoints,
+                                   [&](const std::string& line) { observer_.on_warning(line); }};
+      store_.emplace(std::filesystem::path(options_.out) / "checkpoints", team_, keep);
+    }
+    if (data_.held_out != nullptr) evaluator_.emplace(session_, *data_.held_out, team_);
+  }
+
+  TrainResult run() {
+    if (options_.resume) resume();
+    announce();
+    while (step_ < options_.steps && !stop_.load() && !tests_.has_reached_target()) {
+      train_until(next_stop());
+      if (step_ % eval_every() == 0 || step_ == options_.steps) evaluate();
+      if (options_.checkpoint_every > 0 && step_ % options_.checkpoint_every == 0) save();
+    }
+    return finish();
+  }
+
+ private:
+  std::int64_t steps_per_epoch() const {
+    return (data_.train->info().size + options_.batch - 1) / options_.batch;
+  }
+  std::int64_t eval_every() const {
+    return options_.eval_every > 0 ? options_.eval_every : steps_per_epoch();
+  }
+  double epochs_done() const { return static_cast<double>(step_) / static_cast<double>(steps_per_epoch()); }
+
+  HogwildShared crew_options() {
+    HogwildShared shared{options_, *data_.train, session_,
+                         [this](std::int64_t step) { return rate_.at(step); }};
+    const std::int64_t share = (options_.batch + options_.workers - 1) / options_.workers;
+    shared.rows = discipline_.rows > 0 ? std::min(discipline_.rows, options_.batch) : share;
+    const std::int64_t updates = std::max<std::int64_t>(1, kSparseGrain / shared.rows);
+    shared.grain = is_sparse_ ? updates * shared.rows : shared.rows;
+    shared.is_sparse = is_sparse_;
+    shared.is_locked = discipline_.is_locked;
+    return shared;
+  }
+
+  void resume() {
+    if (!store_) throw ConfigError("--resume needs --out, the run folder to go on in");
+    const std::optional<CheckpointReader> reader = store_->open_newest();
+    if (!reader) {
+      observer_.on_warning(fmt::format("{}: no checkpoint to resume from; starting anew", options_.out));
+      return;
+    }
+    const Checkpoint& checkpoint = reader->checkpoint();
+    require_same_settings(checkpoint, options_);
+    session_.restore(*reader, true);
+    step_ = recorded_ = saved_ = checkpoint.step;
+    samples_before_ = progress_of(checkpoint, "samples");
+    trained_before_ = 1e-9 * static_cast<double>(progress_of(checkpoint, "train_ns"));
+    recorded_seconds_ = trained_before_;
+    observer_.on_warning(fmt::format("resuming after step {}", step_));
+  }
+
+  void announce() {
+    const DataInfo& info = data_.train->info();
+    observer_.on_start(
+        fmt::format("{} ({} parameters) on {} ({} samples, {} held out), batch {}, {} {:.4g}, {} steps, {} "
+                    "threads by {}, "
+                    "{} samples an update{}",
+                    options_.model, session_.parameter_count(), info.name, info.size,
+                    data_.held_out == nullptr ? 0 : data_.held_out->info().size, options_.batch,
+                    options_.optimizer.rule, options_.learning_rate, options_.steps, options_.workers,
+                    options_.sync, crew_.shared().rows, is_emulated(options_) ? ", emulated" : ""));
+  }
+
+  std::int64_t next_stop() const {
+    std::int64_t next = std::min(next_multiple(step_, eval_every()), options_.steps);
+    if (options_.checkpoint_every > 0) next = std::min(next, next_multiple(step_, options_.checkpoint_every));
+    return next;
+  }
+
+  void train_until(std::int64_t end) {
+    segment_start_ = Clock::now();
+    segment_samples_ = crew_.progress().samples;
+    crew_.start(step_, end);
+    while (!crew_.wait(kLook)) {
+      look();
+      if (stop_.load()) crew_.stop();
+    }
+    step_ = crew_.finish();
+    trained_before_ += Seconds(Clock::now() - segment_start_).count();
+    segment_start_ = {};
+    look();
+    warn_of_conflicts();
+  }
+
+  double trained() const {
+    const bool is_running = segment_start_ != TimePoint();
+    return trained_before_ + (is_running ? Seconds(Clock::now() - segment_start_).count() : 0);
+  }
+
+  void look() {
+    const HogwildProgress progress = crew_.progress();
+    if (first_step_seconds_ == 0 && progress.samples > 0)
+      first_step_seconds_ = Seconds(Clock::now() - began_).count();
+    const std::int64_t step = segment_start_ == TimePoint()
+                                  ? step_
+                                  : step_ + (progress.samples - segment_samples_) / options_.batch;
+    const bool is_last = step == options_.steps && step > recorded_;
+    if (step - recorded_ >= options_.log_every || is_last) record_step(step, progress);
+  }
+
+  void record_step(std::int64_t step, const HogwildProgress& progress) {
+    const auto samples = static_cast<double>(progress.samples - recorded_progress_.samples);
+    if (samples <= 0) return;
+    StepRecord record;
+    record.step = step;
+    record.total_steps = options_.steps;
+    record.epoch = static_cast<double>(step) / static_cast<double>(steps_per_epoch());
+    record.loss = (progress.loss - recorded_progress_.loss) / samples;
+    record.learning_rate = rate_.at(std::max<std::int64_t>(0, step - 1));
+    record.seconds = trained();
+    record.samples_per_second = samples / std::max(1e-9, record.seconds - recorded_seconds_);
+    record.is_emulated = is_emulated(options_);
+    recorded_ = step;
+    recorded_progress_ = progress;
+    recorded_seconds_ = record.seconds;
+    last_loss_ = record.loss;
+    observer_.on_step(record);
+  }
+
+  void warn_of_conflicts() {
+    const ConflictCounts counts = crew_.conflicts();
+    if (has_warned_ || counts.rate() < kManyConflicts) return;
+    has_warned_ = true;
+    observer_.on_warning(fmt::format(
+        "hogwild: {:.0f} % of the parameters that a thread wrote had been changed by another since "
+        "it read them; it is meant for updates that touch few of them, and here {:.0f} of {} are "
+        "touched",
+        100 * counts.rate(),
+        static_cast<double>(counts.writes) / static_cast<double>(counts.observed_updates),
+        session_.parameter_count()));
+  }
+
+  void evaluate() {
+    if (!evaluator_ || evaluated_ == step_) return;
+    evaluated_ = step_;
+    const TimePoint began = Clock::now();
+    const Evaluation evaluation = evaluator_->run();
+    span(Activity::evaluate, began);
+    const EvalRecord record{step_, epochs_done(), evaluation.loss, evaluation.accuracy, trained()};
+    tests_.add(record);
+    observer_.on_eval(record);
+  }
+
+  void save() {
+    if (!store_ || saved_ == step_) return;
+    saved_ = step_;
+    Checkpoint checkpoint = session_.checkpoint();
+    checkpoint.settings = settings_of(options_);
+    checkpoint.settings["samples"] = std::to_string(samples_before_ + crew_.progress().samples);
+    checkpoint.settings["train_ns"] = std::to_string(static_cast<std::int64_t>(1e9 * trained()));
+    checkpoint.seed = options_.seed;
+    checkpoint.step = step_;
+    checkpoint.epoch = step_ / steps_per_epoch();
+    checkpoint.position = step_ % steps_per_epoch() * options_.batch;
+    const TimePoint began = Clock::now();
+    store_->save(checkpoint);
+    span(Activity::checkpoint, began);
+  }
+
+  void span(Activity activity, TimePoint began) {
+    observer_.on_span(activity, began.time_since_epoch().count(), Clock::now().time_since_epoch().count());
+  }
+
+  TrainResult finish() {
+    const bool interrupted = step_ < options_.steps && !tests_.has_reached_target();
+    const HogwildProgress progress = crew_.progress();
+    if (step_ > recorded_) record_step(step_, progress);
+    save();
+    if (!interrupted) evaluate();
+    TrainResult result;
+    result.steps = step_;
+    result.samples = samples_before_ + progress.samples;
+    result.parameters = session_.parameter_count();
+    result.seconds.wall_seconds = Seconds(Clock::now() - began_).count();
+    result.seconds.train_seconds = trained();
+    crew_.put(result);
+    result.first_step_seconds = first_step_seconds_;
+    result.train_loss = last_loss_;
+    result.batch = options_.batch;
+    result.total_steps = options_.steps;
+    result.threads = kernel::num_threads();
+    result.peak_rss_bytes = process_peak_rss_bytes();
+    result.parameter_hash = session_.hash();
+    result.interrupted = interrupted;
+    tests_.put(result, interrupted);
+    if (!options_.out.empty()) crew_.leave_spans(options_.out);
+    return result;
+  }
+
+  TimePoint began_;
+  SessionData data_;
+  TrainOptions options_;
+  Discipline discipline_;
+  TrainObserver& observer_;
+  const std::atomic<bool>& stop_;
+  Team team_;  // Alone.
+  Session session_;
+  LearningRate rate_;
+  bool is_sparse_;
+  HogwildCrew crew_;
+  std::optional<CheckpointStore> store_;
+  std::optional<Evaluator> evaluator_;
+
+  TimePoint segment_start_{};         // Of the threads that run now.
+  std::int64_t segment_samples_ = 0;  // Until then, as are:
+  double trained_before_ = 0;         // Seconds.
+  double first_step_seconds_ = 0;
+  std::int64_t step_ = 0;
+  std::int64_t samples_before_ = 0;  // The run was resumed.
+  std::int64_t recorded_ = 0;
+  HogwildProgress recorded_progress_;
+  double recorded_seconds_ = 0;
+  double last_loss_ = 0;
+  bool has_warned_ = false;
+  std::int64_t evaluated_ = -1;
+  std::int64_t saved_ = -1;
+  TestScores tests_{options_.target_accuracy};
+};
+
+}  // namespace
+
+bool is_hogwild(const TrainOptions& options) {
+  return Discipline::parse(options.sync).kind == DisciplineKind::hogwild;
+}
+
+TrainResult train_hogwild(const TrainOptions& options, TrainObserver& observer,
+                          const std::atomic<bool>& stop) {
+  require_fit(options);
+  const int workers = Mesh::parse(options.mesh, options.workers).size();
+  kernel::set_num_threads(options.threads > 0 ? options.threads : std::max(1, usable_cores() / workers));
+  return Hogwild(options, observer, stop).run();
+}
+
+}  // namespace hocket

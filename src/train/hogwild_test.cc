@@ -1,0 +1,133 @@
+#include "train/hogwild.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "train/shared_values.h"
+
+namespace hocket {
+namespace {
+
+class Warnings final : public TrainObserver {
+ public:
+  void on_warning(const std::string& line) override { lines.push_back(line); }
+  std::vector<std::string> lines;
+};
+
+TrainOptions dense_options() {
+  TrainOptions options;
+  options.model = "mlp,hidden=8";
+  options.data = "synthetic:1x4x4:3:96";
+  options.batch = 16;
+  options.threads = 1;
+  options.epochs = 2;
+  return options;
+}
+
+TrainOptions sparse_options() {
+  TrainOptions options;
+  options.model = "logreg";
+  options.data = "synthetic:sparse,samples=600,features=300,nonzeros=8";
+  options.batch = 20;
+  options.optimizer.rule = "sgd";
+  options.learning_rate = 5;
+  options.threads = 1;
+  options.epochs = 3;
+  return options;
+}
+
+TrainResult by_threads(TrainOptions options, int threads, const std::string& sync = "hogwild") {
+  options.workers = threads;
+  options.sync = sync;
+  Warnings observer;
+  return train_hogwild(options, observer, std::atomic<bool>(false));
+}
+
+TrainResult serial(const TrainOptions& options) {
+  Warnings observer;
+  Team alone;
+  return train(options, observer, std::atomic<bool>(false), alone);
+}
+
+TEST(Hogwild, OneThreadTrainsAsOneWorkerToTheBit) {
+  TrainOptions options = dense_options();
+  EXPECT_EQ(by_threads(options, 1).parameter_hash, serial(options).parameter_hash);
+  options.optimizer.rule = "adam";
+  EXPECT_EQ(by_threads(options, 1).parameter_hash, serial(options).parameter_hash);
+}
+
+TEST(Hogwild, OneThreadOnSparseRowsGoesDownThePathOfOneWorker) {
+  for (const char* model : {"logreg", "svm", "linreg"}) {
+    TrainOptions options = sparse_options();
+    options.model = model;
+    if (options.model == "linreg") options.learning_rate = 0.2;
+    if (options.model == "svm") options.learning_rate = 3.7;  // So that no margin is met to the bit.
+    EXPECT_NEAR(by_threads(options, 1).test->loss, serial(options).test->loss, 1e-5) << model;
+  }
+}
+
+TEST(Hogwild, ThreadsTakeEverySampleOnce) {
+  for (const std::string sync : {"hogwild", "hogwild,rows=3", "hogwild,locked=1"}) {
+    const TrainResult result = by_threads(sparse_options(), 3, sync);
+    EXPECT_EQ(result.samples, 1800);
+    EXPECT_EQ(result.steps, 90);
+    ASSERT_EQ(result.gradients.size(), 3U);
+    std::int64_t applied = 0;
+    for (const GradientCounts& counts : result.gradients) applied += counts.applied;
+    EXPECT_EQ(applied, sync == "hogwild" ? 90 * 3 : sync == "hogwild,rows=3" ? 90 * 7 : 90 * 3);
+    EXPECT_NEAR(result.test->loss, by_threads(sparse_options(), 1).test->loss, 0.1) << sync;
+  }
+}
+
+TEST(Hogwild, LocksLetNobodyIn) {
+  const TrainResult result = by_threads(dense_options(), 2, "hogwild,locked=1");
+  EXPECT_EQ(result.conflicts->conflicts, 0);
+  EXPECT_GT(result.conflicts->writes, 0);
+}
+
+TEST(Hogwild, RefusesWhatItCannotDo) {
+  TrainOptions options = dense_options();
+  options.zero = 1;
+  EXPECT_THROW(by_threads(options, 2), ConfigError);
+  options = dense_options();
+  options.mesh = "dp=1,tp=2";
+  EXPECT_THROW(by_threads(options, 0), ConfigError);
+}
+
+TEST(Hogwild, DivergenceEndsAllThreads) {
+  TrainOptions options = sparse_options();
+  options.model = "linreg";
+  options.learning_rate = 1e9;
+  options.epochs = 20;
+  try {
+    by_threads(options, 2);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr(kNotFinite));
+  }
+}
+
+TEST(SharedValues, AddWhatWasChangedToWhatIsThere) {
+  const Arena shared(64), own(64);
+  const auto all = shared.at<float>(0, 16), mine = own.at<float>(0, 16);
+  for (std::size_t i = 0; i < 16; ++i) all[i] = static_cast<float>(i);
+  SharedValues values(shared, own, DType::f32);
+  values.read();
+  all[3] = 10;  // Another thread, while the gradient is computed,
+  values.read_again();
+  mine[3] += 1;
+  mine[4] += 1;
+  mine[5] += 1;
+  all[4] = 20;  // and while it is applied.
+  const SharedValues::Written written = values.write();
+  EXPECT_EQ(written.numbers, 3);
+  EXPECT_EQ(written.conflicts, 2);
+  EXPECT_EQ(all[3], 11);
+  EXPECT_EQ(all[4], 21);
+  EXPECT_EQ(all[5], 6);
+  EXPECT_EQ(all[6], 6);
+}
+
+}  // namespace
+}  // namespace hocket
