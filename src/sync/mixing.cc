@@ -90,11 +90,11 @@ double second_eigenvalue(const MixingMatrix& matrix) {
 Mixing::Mixing(const PeerGraph& graph, int peer)
     : matrix_(mixing_matrix(graph)),
       is_directed_(graph.is_directed()),
-      sources_{peer},
+      sources_(graph.from(peer)),
       peer_(peer),
       weights_(static_cast<std::size_t>(graph.size()), 1.0),
       next_(weights_.size()) {
-  sources_.insert(sources_.end(), graph.from(peer).begin(), graph.from(peer).end());
+  sources_.insert(std::upper_bound(sources_.begin(), sources_.end(), peer), peer);
   factors_.resize(sources_.size());
   find_factors();
 }

@@ -41,7 +41,8 @@ class Mixing {
  public:
   Mixing(const PeerGraph& graph, int peer);
 
-  // Factors on the peer's own values and on those of graph.from(peer), in this order; they sum to 1.
+  // Whose values the peer adds up, ascending, itself among them; the factors on them sum to 1.
+  const std::vector<int>& sources() const { return sources_; }
   const std::vector<double>& factors() const { return factors_; }
   // Of each peer now: the average that the graph preserves is Σ weight · values / size. All 1 without
   // direction.
@@ -53,7 +54,7 @@ class Mixing {
 
   MixingMatrix matrix_;
   bool is_directed_;
-  std::vector<int> sources_;  // The peer itself first.
+  std::vector<int> sources_;
   int peer_;
   std::vector<double> weights_, next_;
   std::vector<double> factors_;

@@ -24,9 +24,9 @@ std::vector<double> mix(const PeerGraph& graph, std::vector<double> values, int 
     std::vector<double> next;
     for (int peer = 0; peer < graph.size(); ++peer) {
       Mixing& mixing = peers[static_cast<std::size_t>(peer)];
-      double sum = mixing.factors()[0] * values[static_cast<std::size_t>(peer)];
-      for (std::size_t i = 0; i < graph.from(peer).size(); ++i) {
-        sum += mixing.factors()[i + 1] * values[static_cast<std::size_t>(graph.from(peer)[i])];
+      double sum = 0;
+      for (std::size_t i = 0; i < mixing.sources().size(); ++i) {
+        sum += mixing.factors()[i] * values[static_cast<std::size_t>(mixing.sources()[i])];
       }
       mixing.advance();
       next.push_back(sum);
