@@ -32,24 +32,29 @@ bool PairPeer::try_ask() {
   return true;
 }
 
+bool PairPeer::expects_values(int from, PairWord word) const {
+  if (from != partner_) return false;
+  return (word == PairWord::grant && state_ == State::asking) ||
+         (word == PairWord::done && state_ == State::answering);
+}
+
 void PairPeer::on_message(int from, PairWord word) {
-  const bool is_partner = from == partner_;
   switch (word) {
     case PairWord::ask: on_ask(from); break;
     case PairWord::busy:
-      require(state_ == State::asking && is_partner, from, word);
+      require(state_ == State::asking && from == partner_, from, word);
       ++refusals_;
       become_free();
       break;
     case PairWord::grant:
-      require(state_ == State::asking && is_partner, from, word);
+      require(expects_values(from, word), from, word);
       state_ = State::closing;
       world_.send_snapshot(from, PairWord::done);
       world_.meet_half_way();
       ++exchanges_;
       break;
     case PairWord::done:
-      require(state_ == State::answering && is_partner, from, word);
+      require(expects_values(from, word), from, word);
       world_.meet_half_way();
       ++exchanges_;
       become_free();

@@ -40,6 +40,7 @@ class PairPeer {
   void on_message(int from, PairWord word);
   void on_sent();  // The last snapshot has left.
 
+  bool expects_values(int from, PairWord word) const;  // Whether on_message() would take them.
   bool is_free() const { return state_ == State::free; }
   int partner() const { return partner_; }  // Unless free.
   std::int64_t exchanges() const { return exchanges_; }
