@@ -13,7 +13,8 @@ namespace {
 
 using Unit = std::pair<std::string_view, double>;
 
-constexpr std::array<Unit, 4> kTimes{{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}};
+constexpr std::array<Unit, 8> kTimes{
+    {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}}};
 constexpr std::array<Unit, 12> kRates{{
     {"bit", 1.0 / 8},
     {"kbit", 1e3 / 8},

@@ -9,6 +9,7 @@ TEST(Quantity, ReadsTimesAndRates) {
   EXPECT_DOUBLE_EQ(find_seconds("20us").value(), 20e-6);
   EXPECT_DOUBLE_EQ(find_seconds("1.5 ms").value(), 1.5e-3);
   EXPECT_DOUBLE_EQ(find_seconds("0").value(), 0);
+  EXPECT_DOUBLE_EQ(find_seconds("10m").value(), 600);
   EXPECT_DOUBLE_EQ(find_bytes_per_second("10Gbit").value(), 1.25e9);
   EXPECT_DOUBLE_EQ(find_bytes_per_second("1.2 GB/s").value(), 1.2e9);
   EXPECT_DOUBLE_EQ(find_bytes_per_second("1MiB/s").value(), 1048576);

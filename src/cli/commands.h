@@ -15,5 +15,6 @@ Command doctor_command();
 Command simulate_command();
 Command bench_command();
 Command launch_command();
+Command jobs_command();
 
 }  // namespace hocket

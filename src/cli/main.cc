@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
       hocket::data_command(),      //
       hocket::report_command(),    //
       hocket::launch_command(),    //
+      hocket::jobs_command(),      //
       hocket::simulate_command(),  //
       hocket::bench_command(),     //
       hocket::doctor_command(),    //

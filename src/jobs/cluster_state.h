@@ -42,8 +42,9 @@ class FreeSlots {
   int total_ = 0;
 };
 
-// All that a policy may look at. `waiting` and `running` are positions in `jobs`, in the order of submission;
-// `running` has those that are stopping too.
+// All that a policy may look at. `waiting` and `running` are positions in `jobs`, in the order in which they
+// came, with what their priorities are worth (arrival() in job_order.h); `running` has those that are
+// stopping, too.
 struct ClusterState {
   double now = 0;
   std::vector<ClusterMachine> machines;

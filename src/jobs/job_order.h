@@ -29,7 +29,14 @@ inline double next_slot(double now, const PolicyOptions& options) {
   return (static_cast<double>(static_cast<std::int64_t>(now / options.slot)) + 1) * options.slot;
 }
 
-// `jobs` by `key` of each, smallest first; of equals, whoever came first.
+// How many jobs at the front of an order can matter at all: enough to fill the cluster, and some to pass
+// over.
+inline std::size_t useful_length(const ClusterState& state, const PolicyOptions& options) {
+  return state.running.size() + static_cast<std::size_t>(state.total_slots() + options.backfill_depth);
+}
+
+// The first of `jobs`, which come in the order of arrival(), by `key` of each, smallest first; of equals,
+// whoever came first.
 template <typename Key>
 JobOrder ordered_by(const ClusterState& state, const PolicyOptions& options, JobOrder jobs, Key key) {
   using Value = decltype(key(state.jobs.front()));
@@ -46,7 +53,10 @@ JobOrder ordered_by(const ClusterState& state, const PolicyOptions& options, Job
   entries.reserve(jobs.size());
   for (const std::size_t job : jobs)
     entries.push_back({key(state.jobs[job]), arrival(state.jobs[job], options), job});
-  if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
+  jobs.resize(std::min(jobs.size(), useful_length(state, options)));
+  const auto end = entries.begin() + static_cast<std::ptrdiff_t>(jobs.size());
+  if (end != entries.end()) std::nth_element(entries.begin(), end, entries.end());
+  std::sort(entries.begin(), end);
   for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i] = entries[i].job;
   return jobs;
 }

@@ -67,7 +67,9 @@ TEST(Fifo, ALevelOfPriorityIsWorthAnHour) {
   auto state = state_of(1, {job_of(0, 1, 10, 0), job_of(1, 1, 10, 3000)}, 3000);
   EXPECT_EQ(started(decide_fifo(state, {})), (Jobs{0}));
   state.jobs[1].priority = 1;
+  state.waiting = {1, 0};  // As whoever keeps the state orders them.
   EXPECT_EQ(started(decide_fifo(state, {})), (Jobs{1}));
+  EXPECT_LT(arrival(state.jobs[1], {}), arrival(state.jobs[0], {}));
 }
 
 TEST(Sjf, TakesTheShortestButNotForEver) {

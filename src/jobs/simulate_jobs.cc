@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "jobs/job_order.h"
 
 namespace hocket {
 namespace {
@@ -29,14 +30,6 @@ struct Event {
     return when != other.when ? when > other.when : job > other.job;
   }
 };
-
-void insert_sorted(std::vector<std::size_t>& list, std::size_t job) {
-  list.insert(std::lower_bound(list.begin(), list.end(), job), job);
-}
-
-void erase_sorted(std::vector<std::size_t>& list, std::size_t job) {
-  list.erase(std::lower_bound(list.begin(), list.end(), job));
-}
 
 class World {
  public:
@@ -94,9 +87,21 @@ class World {
   void arrive() {
     ClusterJob& job = state_.jobs[arrived_];
     job.waiting_since = state_.now;
-    state_.waiting.push_back(arrived_++);
-    std::inplace_merge(state_.waiting.begin(), state_.waiting.end() - 1, state_.waiting.end());
+    put_in_order(state_.waiting, arrived_++);
   }
+
+  std::vector<std::size_t>::iterator place_in(std::vector<std::size_t>& list, std::size_t job) {
+    const auto comes_before = [&](std::size_t a, std::size_t b) {
+      const double first = arrival(state_.jobs[a], options_.policy);
+      const double second = arrival(state_.jobs[b], options_.policy);
+      return first != second ? first < second : a < b;
+    };
+    return std::lower_bound(list.begin(), list.end(), job, comes_before);
+  }
+  void put_in_order(std::vector<std::size_t>& list, std::size_t job) {
+    list.insert(place_in(list, job), job);
+  }
+  void take_out(std::vector<std::size_t>& list, std::size_t job) { list.erase(place_in(list, job)); }
 
   void happen() {
     const Event event = events_.top();
@@ -186,7 +191,7 @@ class World {
     job.host.reset();
     job.pace.reset();
     job.allocation.clear();
-    erase_sorted(state_.running, index);
+    take_out(state_.running, index);
   }
 
   void finish(std::size_t index) {
@@ -205,7 +210,7 @@ class World {
       ClusterJob& job = state_.jobs[index];
       job.state = JobState::waiting;
       job.waiting_since = state_.now;
-      insert_sorted(state_.waiting, index);
+      put_in_order(state_.waiting, index);
       ++result_.preemptions;
       ++result_.outcomes[index].preemptions;
     });
@@ -223,8 +228,8 @@ class World {
   void start(const JobStart& what) {
     ClusterJob& job = state_.jobs[what.job];
     HOCKET_CHECK(job.state == JobState::waiting, "job {} starts twice", job.id);
-    erase_sorted(state_.waiting, what.job);
-    insert_sorted(state_.running, what.job);
+    take_out(state_.waiting, what.job);
+    put_in_order(state_.running, what.job);
     job.state = JobState::running;
     job.allocation = what.allocation;
     if (what.host) share(what);

@@ -109,14 +109,15 @@ std::size_t start_with_backfill(const ClusterState& state, const JobOrder& waiti
   if (at == waiting.size() || ledger.now().total() == 0) return at;
 
   const ClusterJob& head = state.jobs[waiting[at]];
-  Reservation reservation = reserve(state, ledger, decisions, head);
+  std::optional<Reservation> reservation;
   const std::size_t last =
       std::min(waiting.size(), at + 1 + static_cast<std::size_t>(options.backfill_depth));
   for (std::size_t i = at + 1; i < last && ledger.now().total() > 0; ++i) {
     const ClusterJob& job = state.jobs[waiting[i]];
     auto allocation = place_most(ledger.now(), job, state.spans_machines);
     if (!allocation || !ledger.soon().holds(job, *allocation)) continue;
-    if (leaves_room(state, job, *allocation, head, reservation))
+    if (!reservation) reservation = reserve(state, ledger, decisions, head);
+    if (leaves_room(state, job, *allocation, head, *reservation))
       ledger.start(state, waiting[i], std::move(*allocation), decisions);
   }
   return at;

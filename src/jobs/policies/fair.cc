@@ -24,8 +24,7 @@ JobOrder fair_order(const ClusterState& state, const PolicyOptions& options) {
   JobOrder order;
   std::map<std::string_view, Owner> owners;
   for (const std::size_t index : state.running) owners[state.jobs[index].owner].jobs.push_back(index);
-  const JobOrder waiting = ordered_by(state, options, state.waiting, [](const ClusterJob&) { return 0; });
-  for (const std::size_t index : waiting) {
+  for (const std::size_t index : state.waiting) {
     if (is_overdue(state, state.jobs[index], options)) {
       order.push_back(index);
       owners[state.jobs[index].owner].given += state.jobs[index].min_workers;
@@ -41,7 +40,8 @@ JobOrder fair_order(const ClusterState& state, const PolicyOptions& options) {
     turns.emplace(owner.given, arrival(state.jobs[owner.jobs[owner.next]], options), &owner);
   };
   for (auto& [name, owner] : owners) line_up(owner);
-  while (!turns.empty()) {
+  const std::size_t length = useful_length(state, options);
+  while (!turns.empty() && order.size() < length) {
     Owner& owner = *std::get<2>(turns.top());
     turns.pop();
     const ClusterJob& job = state.jobs[owner.jobs[owner.next]];

@@ -9,7 +9,7 @@ namespace hocket {
 
 Decisions decide_fifo(const ClusterState& state, const PolicyOptions& options) {
   Decisions decisions;
-  const JobOrder waiting = ordered_by(state, options, state.waiting, [](const ClusterJob&) { return 0; });
+  const JobOrder& waiting = state.waiting;
   start_with_backfill(state, waiting, options, decisions);
   resize_jobs(state, options, waiting, decisions);
   return decisions;

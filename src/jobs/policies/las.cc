@@ -23,9 +23,8 @@ int queue_of(const ClusterState& state, const ClusterJob& job, const PolicyOptio
 Decisions decide_las(const ClusterState& state, const PolicyOptions& options) {
   Decisions decisions;
   if (is_turn_due(state, options)) {
-    JobOrder order(state.waiting.size() + state.running.size());
-    std::merge(state.waiting.begin(), state.waiting.end(), state.running.begin(), state.running.end(),
-               order.begin());
+    JobOrder order = state.waiting;
+    order.insert(order.end(), state.running.begin(), state.running.end());
     order = ordered_by(state, options, std::move(order),
                        [&](const ClusterJob& job) { return queue_of(state, job, options); });
     decisions = take_turns(state, options, order);

@@ -71,7 +71,7 @@ void pack(const ClusterState& state, const PolicyOptions& options, Guests guests
 
 Decisions decide_pack(const ClusterState& state, const PolicyOptions& options) {
   Decisions decisions;
-  const JobOrder waiting = ordered_by(state, options, state.waiting, [](const ClusterJob&) { return 0; });
+  const JobOrder& waiting = state.waiting;
   const Guests guests = guests_of(state);
   part_bad_pairs(state, options, guests, decisions);
   if (!decisions.stops.empty()) return decisions;

@@ -1,0 +1,73 @@
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/quantity.h"
+#include "cli/commands.h"
+#include "cli/jobs/jobs_verbs.h"
+
+namespace hocket {
+namespace {
+
+struct Verb {
+  std::string_view name;
+  int (*run)(const Arguments& arguments);
+};
+
+constexpr Verb kVerbs[] = {
+    {"simulate", run_jobs_simulate},
+};
+
+std::string all_verbs() {
+  std::string text;
+  for (const Verb& verb : kVerbs) text += fmt::format("{}{}", text.empty() ? "" : ", ", verb.name);
+  return text;
+}
+
+int run_jobs(const Arguments& arguments) {
+  if (arguments.words().empty()) throw ConfigError("jobs: what? There is: {}", all_verbs());
+  const std::string& wanted = arguments.words().front();
+  std::vector<std::string_view> names;
+  for (const Verb& verb : kVerbs) {
+    if (verb.name == wanted) return verb.run(arguments);
+    names.push_back(verb.name);
+  }
+  const std::string hint = did_you_mean(wanted, names);
+  throw ConfigError("jobs: there is no {}{}", wanted, hint.empty() ? "; there is: " + all_verbs() : hint);
+}
+
+}  // namespace
+
+double parse_seconds(const std::string& text, std::string_view flag) {
+  const auto seconds = find_seconds(text);
+  if (!seconds || *seconds <= 0)
+    throw ConfigError("jobs: --{} {}: expected a time above 0, as in 30s, 10m or 1h", flag, text);
+  return *seconds;
+}
+
+double seconds_of(const Arguments& arguments, std::string_view flag, double fallback) {
+  if (!arguments.has(flag)) return fallback;
+  if (arguments.text(flag) == "0") return 0;
+  return parse_seconds(arguments.text(flag), flag);
+}
+
+Command jobs_command() {
+  Command command;
+  command.name = "jobs";
+  command.summary = "share machines between many training jobs, or replay a trace of jobs";
+  command.usages = {"simulate [options]"};
+  command.options = {
+      {"policy", "NAME", "fifo, sjf, fair, slots, las or pack; simulate: a list (all)"},
+      {"slot", "TIME", "length of a time slot; simulate: a list, as in 1m,10m,1h (10m)"},
+      {"patience", "TIME", "whoever has waited longer goes first (3d)"},
+  };
+  for (Option& option : jobs_simulate_options()) command.options.push_back(std::move(option));
+  for (Option& option : output_options()) {
+    if (option.flag != "quiet") command.options.push_back(std::move(option));
+  }
+  command.examples = {"hocket jobs simulate --policy fifo,sjf,las --machines 16x4 --html jobs.html"};
+  command.max_words = 2;
+  command.takes_program = true;
+  command.run = run_jobs;
+  return command;
+}
+
+}  // namespace hocket
