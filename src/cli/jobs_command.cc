@@ -13,7 +13,9 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"simulate", run_jobs_simulate},
+    {"serve", run_jobs_serve},  {"agent", run_jobs_agent}, {"submit", run_jobs_submit},
+    {"list", run_jobs_list},    {"show", run_jobs_show},   {"cancel", run_jobs_change},
+    {"retry", run_jobs_change}, {"logs", run_jobs_logs},   {"simulate", run_jobs_simulate},
 };
 
 std::string all_verbs() {
@@ -53,17 +55,27 @@ Command jobs_command() {
   Command command;
   command.name = "jobs";
   command.summary = "share machines between many training jobs, or replay a trace of jobs";
-  command.usages = {"simulate [options]"};
+  command.usages = {"serve --dir DIR [options]",
+                    "agent --dir DIR [options]",
+                    "submit --dir DIR [options] -- OPTIONS OF TRAIN",
+                    "list --dir DIR [--all]",
+                    "show|cancel|retry|logs JOB --dir DIR",
+                    "simulate [options]"};
   command.options = {
-      {"policy", "NAME", "fifo, sjf, fair, slots, las or pack; simulate: a list (all)"},
+      {"dir", "DIR", "the scheduler's folder, which all its machines see: key, queue, runs and logs"},
+      {"server", "ADDRESS:PORT", "where the scheduler listens (as the folder says)"},
+      {"policy", "NAME", "fifo, sjf, fair, slots, las or pack (fifo); simulate: a list (all)"},
       {"slot", "TIME", "length of a time slot; simulate: a list, as in 1m,10m,1h (10m)"},
       {"patience", "TIME", "whoever has waited longer goes first (3d)"},
   };
-  for (Option& option : jobs_simulate_options()) command.options.push_back(std::move(option));
+  for (auto* more : {jobs_client_options, jobs_serve_options, jobs_simulate_options}) {
+    for (Option& option : more()) command.options.push_back(std::move(option));
+  }
   for (Option& option : output_options()) {
     if (option.flag != "quiet") command.options.push_back(std::move(option));
   }
-  command.examples = {"hocket jobs simulate --policy fifo,sjf,las --machines 16x4 --html jobs.html"};
+  command.examples = {"hocket jobs submit --dir /shared/jobs --workers 1:4 -- --model lenet --epochs 5",
+                      "hocket jobs simulate --policy fifo,sjf,las --machines 16x4 --html jobs.html"};
   command.max_words = 2;
   command.takes_program = true;
   command.run = run_jobs;

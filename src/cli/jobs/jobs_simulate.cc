@@ -118,8 +118,6 @@ std::vector<Option> jobs_simulate_options() {
       {"elastic", "SHARE", "of the generated gangs that are elastic (0)", group},
       {"seed", "N", "of the generator (0)", group},
       {"machines", "MxS", "machines and slots of each (80x8)", group},
-      {"rack", "N", "machines in a rack (16)", group},
-      {"machine-memory", "BYTES", "of each machine (not limited)", group},
       {"switch-cost", "TIME", "from the start of a suspended job until it makes progress (30s)", group},
       {"html", "FILE", "write a page with plots", group},
   };

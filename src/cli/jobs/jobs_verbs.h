@@ -8,6 +8,17 @@
 // help.
 namespace hocket {
 
+int run_jobs_serve(const Arguments& arguments);
+int run_jobs_agent(const Arguments& arguments);
+std::vector<Option> jobs_serve_options();  // And those of agent.
+
+int run_jobs_submit(const Arguments& arguments);
+int run_jobs_list(const Arguments& arguments);
+int run_jobs_show(const Arguments& arguments);
+int run_jobs_logs(const Arguments& arguments);
+int run_jobs_change(const Arguments& arguments);  // cancel and retry
+std::vector<Option> jobs_client_options();
+
 int run_jobs_simulate(const Arguments& arguments);
 std::vector<Option> jobs_simulate_options();
 

@@ -98,8 +98,8 @@ RankProcess start_process(const ProcessOptions& options) {
                     pointers(options.environment),
                     options.folder.c_str(),
                     options.inherits_input ? -1 : input.get(),
-                    out.writer.get(),
-                    err.writer.get(),
+                    options.output_fd >= 0 ? options.output_fd : out.writer.get(),
+                    options.output_fd >= 0 ? options.output_fd : err.writer.get(),
                     options.inherited_fd,
                     mistake.writer.get(),
                     ::getpid()};

@@ -15,6 +15,7 @@ struct ProcessOptions {
   std::string folder = ".";
   int inherited_fd = -1;      // Stays open in the program, under the same number.
   bool pipes_output = false;  // Else it writes to this process's standard output.
+  int output_fd = -1;         // Both outputs go there instead.
   bool inherits_input = false;
   std::string input;  // Else a short text on its standard input, or nothing.
 };

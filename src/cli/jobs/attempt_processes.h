@@ -1,0 +1,41 @@
+#pragma once
+
+#include <poll.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/launch/rank_process.h"
+#include "jobs/job_agent.h"
+
+namespace hocket {
+
+// Attempts as processes: each is `hocket train` in a process group of its own that resumes the run in the
+// job's folder and dies with this thread. Used by one thread.
+class AttemptProcesses final : public JobProcesses {
+ public:
+  // Each process carries the `marks` in its environment.
+  AttemptProcesses(std::string machine, std::vector<std::string> marks)
+      : machine_(std::move(machine)), marks_(std::move(marks)) {}
+
+  void start(const StartAttempt& start) override;
+  void interrupt(const JobAttempt& which) override;
+  void kill(const JobAttempt& which) override;
+
+  void add_to(std::vector<pollfd>& polls) const;
+  std::vector<AttemptEnded> reap();  // Those that have ended, with all that they started.
+
+ private:
+  struct Attempt {
+    RankProcess process;
+    std::string log;
+    std::string mark;
+  };
+
+  std::string machine_;
+  std::vector<std::string> marks_;
+  std::map<JobAttempt, Attempt> attempts_;
+};
+
+}  // namespace hocket

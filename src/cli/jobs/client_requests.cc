@@ -1,0 +1,130 @@
+#include "cli/jobs/client_requests.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/exit_code.h"
+#include "cli/jobs/scheduler_place.h"
+
+namespace hocket {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t kMostLogBytes = 1 << 20;
+
+Json job_json(const JobCoordinator& coordinator, const JobRecord& record) {
+  const ClusterJob& job = record.job;
+  const double now = record.is_active() ? seconds_since_1970() : record.ended;
+  Json json = {{"id", job.id},
+               {"name", job.name},
+               {"owner", job.owner},
+               {"state", name_of(job.state)},
+               {"min_workers", job.min_workers},
+               {"max_workers", job.max_workers},
+               {"workers", job.workers()},
+               {"memory_bytes", job.memory_bytes},
+               {"priority", job.priority},
+               {"submitted", job.submitted},
+               {"worker_seconds", job.attained_at(now)},
+               {"attempts", record.attempt},
+               {"restarts", record.restarts},
+               {"reason", record.reason},
+               {"words", record.words},
+               {"folder", record.folder}};
+  json["length"] = job.length ? Json(*job.length) : Json(nullptr);
+  json["ended"] = record.is_active() ? Json(nullptr) : Json(record.ended);
+  json["machine"] = nullptr;
+  if (!job.allocation.empty()) {
+    const auto& machine = coordinator.machines()[static_cast<std::size_t>(job.allocation.front().machine)];
+    json["machine"] = machine.name;
+    json["machine_is_here"] = machine.is_present;
+  }
+  return json;
+}
+
+Json list(const JobCoordinator& coordinator, bool is_all) {
+  Json jobs = Json::array();
+  for (const auto& [id, record] : coordinator.records()) {
+    if (is_all || record.is_active()) jobs.push_back(job_json(coordinator, record));
+  }
+  Json machines = Json::array();
+  for (const ClusterMachine& machine : coordinator.machines()) {
+    machines.push_back({{"name", machine.name},
+                        {"slots", machine.slots},
+                        {"memory_bytes", machine.memory_bytes},
+                        {"rack", machine.rack},
+                        {"is_here", machine.is_present}});
+  }
+  return {{"jobs", jobs}, {"machines", machines}};
+}
+
+Json submit(JobCoordinator& coordinator, const Json& request) {
+  JobRecord record;
+  ClusterJob& job = record.job;
+  request.at("name").get_to(job.name);
+  request.at("owner").get_to(job.owner);
+  request.at("min_workers").get_to(job.min_workers);
+  request.at("max_workers").get_to(job.max_workers);
+  request.at("memory_bytes").get_to(job.memory_bytes);
+  request.at("priority").get_to(job.priority);
+  request.at("bytes_per_step").get_to(job.bytes_per_step);
+  if (!request.at("length").is_null()) job.length = request.at("length").get<double>();
+  request.at("words").get_to(record.words);
+  request.at("folder").get_to(record.folder);
+  if (job.min_workers < 1 || job.max_workers < job.min_workers || job.memory_bytes < 0)
+    throw ConfigError("jobs: {} workers at least, {} at most: expected 1 <= min <= max", job.min_workers,
+                      job.max_workers);
+  const JobId id = coordinator.submit(record, seconds_since_1970());
+  return job_json(coordinator, coordinator.record(id));
+}
+
+std::string end_of_file(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary | std::ios::ate);
+  if (!in) return "";
+  const std::int64_t size = in.tellg();
+  const std::int64_t wanted = std::min(size, kMostLogBytes);
+  std::string text(static_cast<std::size_t>(wanted), '\0');
+  in.seekg(size - wanted);
+  in.read(text.data(), wanted);
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+Json done(JobCoordinator& coordinator, const std::filesystem::path& jobs_folder, const Json& request) {
+  const auto verb = request.at("verb").get<std::string>();
+  if (verb == "submit") return submit(coordinator, request);
+  if (verb == "list") return list(coordinator, request.at("all").get<bool>());
+  const JobId id = request.at("id").get<JobId>();
+  if (verb == "cancel") coordinator.cancel(id, seconds_since_1970());
+  if (verb == "retry") coordinator.retry(id, seconds_since_1970());
+  Json json = job_json(coordinator, coordinator.record(id));
+  json["run"] = (jobs_folder / std::to_string(id) / "run").string();
+  if (verb == "logs") json["log"] = end_of_file(jobs_folder / std::to_string(id) / "log");
+  return json;
+}
+
+Json refusal(const std::string& why, int exit_code) { return {{"error", why}, {"exit_code", exit_code}}; }
+
+}  // namespace
+
+std::string answer_request(JobCoordinator& coordinator, const std::filesystem::path& jobs_folder,
+                           const std::string& request) {
+  Json answer;
+  try {
+    answer = done(coordinator, jobs_folder, Json::parse(request));
+  } catch (const ConfigError& error) {
+    answer = refusal(error.what(), kUsage);
+  } catch (const Json::exception& error) {
+    answer = refusal(fmt::format("jobs: a request that no client makes: {}", error.what()), kUsage);
+  } catch (const std::exception& error) {
+    answer = refusal(error.what(), kFailed);
+  }
+  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace hocket

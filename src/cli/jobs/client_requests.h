@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "jobs/job_coordinator.h"
+
+namespace hocket {
+
+// The coordinator's side of submit, list, show, cancel, retry and logs: a request and its answer are JSON.
+// An answer has "error" and "exit_code" where the request could not be done. Throws nothing.
+std::string answer_request(JobCoordinator& coordinator, const std::filesystem::path& jobs_folder,
+                           const std::string& request);
+
+}  // namespace hocket

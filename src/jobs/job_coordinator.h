@@ -1,0 +1,69 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "jobs/job_message.h"
+#include "jobs/job_record.h"
+#include "jobs/policy.h"
+#include "net/log.h"
+
+namespace hocket {
+
+class JobOutbox {
+ public:
+  virtual ~JobOutbox() = default;
+  virtual void send(int machine, const JobMessage& message) = 0;  // Lost when the machine is away.
+};
+
+struct JobCoordinatorOptions {
+  const Policy* policy = nullptr;
+  PolicyOptions policy_options;
+  int most_restarts = 100;  // Of a job that ends without being told to.
+  std::string folder;       // Where the jobs have their folders, the same on all machines.
+};
+
+// The scheduler of the real cluster, as a state machine: used by one thread, never blocks, no clock, disk or
+// socket of its own. Times are seconds since 1970.
+//
+// Every decision is in the store before it is acted on. A job belongs to the machine it was started on until
+// that machine's agent says that the attempt has ended, or comes back without it: so no job ever runs twice
+// at once, and running jobs do not notice when this object is lost and made anew.
+class JobCoordinator {
+ public:
+  JobCoordinator(JobStore& store, JobCoordinatorOptions options, JobOutbox& outbox, Log log);
+
+  // Throw ConfigError for what cannot be, and Error when the store cannot write; then nothing has changed.
+  JobId submit(JobRecord request, double now);
+  void cancel(JobId id, double now);
+  void retry(JobId id, double now);  // A failed or cancelled job waits again.
+
+  int machine_of(const AgentArrives& agent);  // Which machine it is; from now on messages go to it.
+  void on_arrival(int machine, const AgentArrives& agent, double now);
+  void on_departure(int machine);
+  void on_ended(int machine, const AttemptEnded& ended, double now);
+  void decide(double now);  // At least a few times a second.
+
+  const std::map<JobId, JobRecord>& records() const { return records_; }
+  const std::vector<ClusterMachine>& machines() const { return machines_; }
+  const JobRecord& record(JobId id) const;  // Throws ConfigError.
+
+ private:
+  template <typename Change>
+  void change(JobId id, Change what);
+  ClusterState state_at(double now) const;
+  void start(JobId id, const Allocation& allocation, std::optional<JobId> host, double now);
+  void stop(JobId id, const Allocation& next);
+  void end_attempt(JobId id, const AttemptEnded& ended, bool is_told_by_agent, double now);
+  std::map<std::string, double> mean_lengths() const;
+
+  JobStore& store_;
+  JobCoordinatorOptions options_;
+  JobOutbox& outbox_;
+  Log log_;
+  std::map<JobId, JobRecord> records_;
+  std::vector<ClusterMachine> machines_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,98 @@
+#include "jobs/sqlite_job_store.h"
+
+#include <sqlite3.h>
+
+#include "base/error.h"
+
+namespace hocket {
+namespace {
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+Statement prepare(sqlite3* database, const char* sql) {
+  sqlite3_stmt* statement = nullptr;
+  sqlite3_prepare_v2(database, sql, -1, &statement, nullptr);
+  return Statement(statement);
+}
+
+}  // namespace
+
+void SqliteJobStore::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
+
+SqliteJobStore::SqliteJobStore(const std::filesystem::path& file) : file_(file) {
+  sqlite3* database = nullptr;
+  const int opened = sqlite3_open(file.c_str(), &database);
+  database_.reset(database);
+  if (opened != SQLITE_OK) fail("open");
+  sqlite3_busy_timeout(database, 5000);
+  execute("PRAGMA journal_mode=WAL");
+  execute("PRAGMA synchronous=FULL");
+  execute(
+      "CREATE TABLE IF NOT EXISTS jobs(id INTEGER PRIMARY KEY, state TEXT NOT NULL, record TEXT NOT NULL)");
+  execute(
+      "CREATE TABLE IF NOT EXISTS machines(id INTEGER PRIMARY KEY, state TEXT NOT NULL, record TEXT NOT "
+      "NULL)");
+}
+
+void SqliteJobStore::fail(const char* what) {
+  const int code = sqlite3_errcode(database_.get());
+  const char* why = sqlite3_errmsg(database_.get());
+  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
+    throw DataError("{}: is no queue of hocket jobs: {}", file_.string(), why);
+  throw Error("{}: cannot {} the queue: {}", file_.string(), what, why);
+}
+
+void SqliteJobStore::execute(const char* sql) {
+  if (sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail("open");
+}
+
+std::vector<std::string> SqliteJobStore::texts(const char* sql) {
+  const Statement statement = prepare(database_.get(), sql);
+  if (!statement) fail("read");
+  std::vector<std::string> all;
+  int step = SQLITE_ROW;
+  while ((step = sqlite3_step(statement.get())) == SQLITE_ROW) {
+    const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 0));
+    all.emplace_back(text == nullptr ? "" : text);
+  }
+  if (step != SQLITE_DONE) fail("read");
+  return all;
+}
+
+void SqliteJobStore::put(const char* sql, std::int64_t key, const std::string& text,
+                         const std::string& state) {
+  const Statement statement = prepare(database_.get(), sql);
+  if (!statement) fail("write");
+  sqlite3_bind_int64(statement.get(), 1, key);
+  sqlite3_bind_text(statement.get(), 2, state.data(), static_cast<int>(state.size()), SQLITE_TRANSIENT);
+  sqlite3_bind_text(statement.get(), 3, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  if (sqlite3_step(statement.get()) != SQLITE_DONE) fail("write");
+}
+
+std::vector<JobRecord> SqliteJobStore::jobs() {
+  std::vector<JobRecord> all;
+  for (const std::string& text : texts("SELECT record FROM jobs ORDER BY id"))
+    all.push_back(job_record_from_json(text));
+  return all;
+}
+
+std::vector<ClusterMachine> SqliteJobStore::machines() {
+  std::vector<ClusterMachine> all;
+  for (const std::string& text : texts("SELECT record FROM machines ORDER BY id"))
+    all.push_back(machine_from_json(text));
+  return all;
+}
+
+void SqliteJobStore::save(const JobRecord& record) {
+  put("INSERT OR REPLACE INTO jobs(id, state, record) VALUES(?, ?, ?)", record.job.id, to_json_text(record),
+      name_of(record.job.state));
+}
+
+void SqliteJobStore::save(int index, const ClusterMachine& machine) {
+  put("INSERT OR REPLACE INTO machines(id, state, record) VALUES(?, ?, ?)", index, to_json_text(machine), "");
+}
+
+}  // namespace hocket
