@@ -79,7 +79,7 @@ TEST(Sjf, TakesTheShortestButNotForEver) {
   EXPECT_EQ(started(decide_sjf(state, {})), (Jobs{0}));
 }
 
-TEST(Slots, WhoeverWaitsLongestGetsTheSlotOfWhoeverRanLongest) {
+TEST(Slots, WhoeverRanLeastOfItsLifeGetsTheSlotOfWhoeverRanMost) {
   PolicyOptions options;
   options.slot = 10;
   const auto jobs =

@@ -1,0 +1,88 @@
+#!/usr/bin/python3 -B
+"""Three jobs share two slots fairly and end with the bits of runs that were never suspended; coordinator, agents and jobs
+are killed and no job is lost; what cannot be is refused in one line."""
+
+import functools
+import pathlib
+import random
+import subprocess
+import time
+
+from support.jobs import Cluster, check_never_twice, wait_until
+from support.program import HOCKET, train
+
+JOB = ["--model", "mlp,hidden=32", "--data", "synthetic:mnist,samples=1500", "--threads", "1", "--log-every", "1000",
+       "--eval-every", "100000"]
+
+
+@functools.cache
+def whole(steps, seed):
+    return train(*JOB, "--steps", steps, "--seed", seed, "--out", f"whole-{steps}-{seed}")["parameter_hash"]
+
+
+# Shares over ten slots. Where others keep the machine busy a job takes long to stop, and nothing can be judged; the same
+# policy under virtual time is exact (src/jobs/simulate_jobs_test.cc).
+SLOT = 2
+cluster = Cluster("shares", "--policy", "slots", "--slot", f"{SLOT}s")
+jobs = [cluster.submit([*JOB, "--steps", "1000000", "--seed", str(seed)]) for seed in range(3)]
+time.sleep(SLOT - time.time() % SLOT)  # Slots end together, at whole multiples.
+before = [job["worker_seconds"] for job in cluster.list()["jobs"]]
+stopping, looks, end = 0, 0, time.time() + 10 * SLOT
+while time.time() < end:
+    stopping += sum(job["state"] == "stopping" for job in cluster.list()["jobs"])
+    looks += 1
+    time.sleep(0.1)
+after = [job["worker_seconds"] for job in cluster.list()["jobs"]]
+got = [b - a for a, b in zip(before, after)]
+shares = [each / sum(got) for each in got]
+delay = stopping / looks * SLOT  # One job stops in every slot.
+print("shares of three jobs on two slots over ten slots:", [f"{share:.3f}" for share in shares])
+if delay < 0.4 * SLOT:
+    assert all(abs(share - 1 / 3) < 0.05 for share in shares), (shares, delay)
+    assert sum(got) > 0.8 * 20 * SLOT, got  # Both slots were held nearly all the time.
+else:
+    print(f"skipped: to stop takes {delay:.1f} s here, too long to judge shares of slots of {SLOT} s")
+for number in jobs:
+    cluster.ask("cancel", number)
+assert {job["state"] for job in cluster.wait_for_end()} == {"cancelled"}
+cluster.close()
+
+cluster = Cluster("bits", "--policy", "slots", "--slot", "1s")
+jobs = [cluster.submit([*JOB, "--steps", "6000", "--seed", str(seed)]) for seed in range(3)]
+done = cluster.wait_for_end()
+assert all(job["state"] == "done" for job in done), done
+assert sum(job["attempts"] for job in done) > 3, "none was suspended"
+assert [cluster.hash_of(number) for number in jobs] == [whole(6000, seed) for seed in range(3)]
+cluster.close()
+
+# Kills.
+rng = random.Random(0)
+cluster = Cluster("kills", "--policy", "slots", "--slot", "2s", agents=(("a", 1), ("b", 1)))
+steps = 6000
+jobs = [cluster.submit([*JOB, "--steps", steps, "--seed", str(seed), "--checkpoint-every", "500"]) for seed in range(3)]
+running = wait_until(cluster.processes, 20)
+cluster.kill("server", rng)
+assert running.items() & cluster.processes().items() or not cluster.processes(), "jobs noticed the coordinator's restart"
+for what in ("job", "agent", "server", "job", "agent"):
+    time.sleep(rng.uniform(0.2, 1))
+    cluster.kill(what, rng)
+    check_never_twice(cluster)
+done = cluster.wait_for_end()
+assert [job["state"] for job in done] == ["done"] * 3, done
+assert [cluster.hash_of(number) for number in jobs] == [whole(steps, seed) for seed in range(3)]
+
+# Refusals, each one line that names what is wrong.
+for words, expected in ((["submit", "--workers", "3", "--", *JOB], "the largest machine has 1 slots"),
+                        (["submit", "--", "--workers", "2"], "--workers is the scheduler's to give"),
+                        (["show", "99"], "there is no job 99"), (["cancel", str(jobs[0])], "is done already")):
+    refused = cluster.call(*words)
+    assert refused.returncode == 2 and expected in refused.stderr and refused.stderr.count("\n") == 1, refused
+bad = cluster.submit(["--model", "nonsense"])
+job = wait_until(lambda: (j := cluster.job(bad))["ended"] and j, 30)
+assert job["state"] == "failed" and "nonsense" in job["reason"], job
+twice = subprocess.run([HOCKET, "jobs", "serve", "--dir", "kills"], capture_output=True, text=True)
+assert twice.returncode == 2 and "runs already" in twice.stderr, twice
+cluster.close()
+nobody = subprocess.run([HOCKET, "jobs", "list", "--dir", "kills"], capture_output=True, text=True)
+assert nobody.returncode == 4 and "does not answer" in nobody.stderr, nobody
+assert (pathlib.Path("kills") / "key").stat().st_mode & 0o77 == 0
