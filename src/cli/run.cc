@@ -233,6 +233,14 @@ std::string describe(const Run& run) {
                      percent_text(summary.seconds.exposed_comm_seconds / summary.seconds.train_seconds),
                      summary.sync, summary.algorithm));
   }
+  if (summary.peers && summary.peers->graph) {
+    const PeerCounts& peers = *summary.peers;
+    line("gossip",
+         fmt::format("over {}: spectral gap {:.4f}, replicas {:.3g} from their mean at the last test",
+                     peers.graph->name, 1 - peers.graph->second_eigenvalue,
+                     peers.consensus_distance.value_or(0)));
+    if (!peers.steps.empty()) line("steps", fmt::format("{} by worker", fmt::join(peers.steps, ", ")));
+  }
   if (summary.portions) {
     line("portions",
          fmt::format("{} in {} evaluations, {} of them to a second worker; {} of scalars",

@@ -47,6 +47,7 @@ void RunRecorder::on_eval(const EvalRecord& record) {
   row.loss = record.loss;
   row.accuracy = record.accuracy;
   row.auc = record.auc;
+  row.consensus_distance = record.consensus_distance;
   log_after(record.step - 1).write(row);
   progress_.update(record);
 }

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/error.h"
+
 namespace hocket {
 namespace {
 
@@ -42,6 +44,15 @@ std::vector<std::vector<int>> strong_components(const PeerGraph& graph) {
     }
   }
   return components;
+}
+
+void require_connected(const PeerGraph& graph, std::string_view name) {
+  const std::vector<std::vector<int>> components = strong_components(graph);
+  if (components.size() == 1) return;
+  throw ConfigError(
+      "graph {} is not {}connected, so that its workers would never agree; its components are {}; "
+      "--allow-disconnected trains on it all the same",
+      name, graph.is_directed() ? "strongly " : "", to_string(components));
 }
 
 std::string to_string(const std::vector<std::vector<int>>& components) {

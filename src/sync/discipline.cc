@@ -8,6 +8,7 @@
 #include "base/spec.h"
 #include "sync/consistencies.h"
 #include "sync/lbfgs.h"
+#include "sync/peer_graph.h"
 
 namespace hocket {
 namespace {
@@ -33,7 +34,10 @@ SpecOptions::Defaults sandblaster_options() { return {{"portions", "64"}, {"hist
 SpecOptions::Defaults local_options() { return {{"tau", ""}}; }
 SpecOptions::Defaults hogwild_options() { return {{"locked", "0"}, {"rows", "0"}}; }
 
-constexpr std::array<Kind, 10> kKinds{{{"allreduce", DisciplineKind::allreduce, no_options},
+SpecOptions::Defaults gossip_options() { return {{"graph", "ring"}, {"spread", "0"}}; }
+SpecOptions::Defaults pairs_options() { return {{"graph", "complete"}, {"spread", "0"}}; }
+
+constexpr std::array<Kind, 12> kKinds{{{"allreduce", DisciplineKind::allreduce, no_options},
                                        {"ps:bsp", DisciplineKind::bsp, no_options},
                                        {"ps:ssp", DisciplineKind::ssp, ssp_options},
                                        {"ps:asp", DisciplineKind::asp, asp_options},
@@ -42,7 +46,9 @@ constexpr std::array<Kind, 10> kKinds{{{"allreduce", DisciplineKind::allreduce, 
                                        {"downpour", DisciplineKind::downpour, downpour_options},
                                        {"sandblaster", DisciplineKind::sandblaster, sandblaster_options},
                                        {"local", DisciplineKind::local, local_options},
-                                       {"hogwild", DisciplineKind::hogwild, hogwild_options}}};
+                                       {"hogwild", DisciplineKind::hogwild, hogwild_options},
+                                       {"gossip", DisciplineKind::gossip, gossip_options},
+                                       {"gossip-async", DisciplineKind::gossip_async, pairs_options}}};
 
 const Kind& find_kind(std::string_view name) {
   std::vector<std::string_view> names;
@@ -87,6 +93,16 @@ class Reader {
     if (value == 0) throw ConfigError("sync {}: scale=0 would train nothing", name_);
     return value;
   }
+  double real(std::string_view key) const { return options_.real(key); }
+  std::string graph() const {
+    const std::string name = options_.text("graph");
+    try {
+      require_peer_graph_name(name);
+    } catch (const ConfigError& error) {
+      throw ConfigError("sync {}: {}", name_, error.what());
+    }
+    return name;
+  }
   // Whether the option is the second of two words.
   bool is_second(std::string_view key, std::string_view first, std::string_view second) const {
     const std::string word = options_.text(key);
@@ -129,6 +145,10 @@ void read(Discipline& d, const Reader& reader) {
     d.is_locked = reader.count("locked", 0, 1) == 1;
     d.rows = reader.count("rows", 0);
   }
+  if (d.is_gossip()) {
+    d.graph = reader.graph();
+    d.spread = reader.real("spread");
+  }
 }
 
 }  // namespace
@@ -164,6 +184,8 @@ std::string Discipline::text() const {
   if (kind == DisciplineKind::local) add("tau", period);
   if (is_locked) add("locked", 1);
   if (rows > 0) add("rows", rows);
+  if (is_gossip()) add("graph", graph);
+  if (spread > 0) add("spread", spread);
   if (scale > 0) add("scale", scale);
   return result;
 }
@@ -193,7 +215,9 @@ MakeConsistency make_consistency(const Discipline& discipline, int workers) {
     case DisciplineKind::allreduce:
     case DisciplineKind::sandblaster:
     case DisciplineKind::local:
-    case DisciplineKind::hogwild: break;
+    case DisciplineKind::hogwild:
+    case DisciplineKind::gossip:
+    case DisciplineKind::gossip_async: break;
   }
   HOCKET_CHECK(false, "{} pushes no gradients", d.text());
 }

@@ -20,7 +20,9 @@ enum class DisciplineKind : std::uint8_t {
   downpour,
   sandblaster,
   local,
-  hogwild
+  hogwild,
+  gossip,
+  gossip_async
 };
 
 // How the replicas agree on the parameters, as --sync names it: "ps:ssp,s=3", "downpour,nfetch=2". A value
@@ -48,6 +50,8 @@ struct Discipline {
   bool is_locked = false;   // hogwild: one thread at a time updates, as a control.
   std::int64_t rows = 0;    // hogwild: samples of an update; 0: those of a batch divided among the threads.
   int history = 10;         // sandblaster: steps that L-BFGS remembers.
+  std::string graph{};      // gossip, gossip-async: who talks to whom, as make_peer_graph() reads it.
+  double spread = 0;        // gossip, gossip-async: how far apart replicas start (standard deviation).
 
   // Throws ConfigError that names the nearest word known.
   static Discipline parse(std::string_view text);
@@ -56,7 +60,8 @@ struct Discipline {
     return kind != DisciplineKind::allreduce && kind != DisciplineKind::hogwild && !has_peers();
   }
   // Whether each worker has a whole replica with an optimizer of its own, and no step without its own update.
-  bool has_peers() const { return kind == DisciplineKind::local; }
+  bool has_peers() const { return kind == DisciplineKind::local || is_gossip(); }
+  bool is_gossip() const { return kind == DisciplineKind::gossip || kind == DisciplineKind::gossip_async; }
 
   // Throws ConfigError where so many workers cannot follow it.
   void require_fit(int workers) const;

@@ -18,12 +18,27 @@ std::string message_of(std::string_view text) {
 }
 
 TEST(Discipline, ReadsBackWhatItPrints) {
-  for (const std::string_view text :
-       {"allreduce", "ps:bsp", "ps:ssp,s=3", "ps:ssp,s=inf,scale=1", "ps:asp", "ps:asp,scale=0.25",
-        "ps:kofn,k=3", "ps:kofn,k=3,late=merge", "ps:softsync,n=2", "ps:softsync,n=2,rate=staleness",
-        "downpour,nfetch=1,npush=1,adagrad=server",
-        "downpour,nfetch=2,npush=5,adagrad=worker,warm=100,scale=1", "sandblaster",
-        "sandblaster,portions=8,history=5", "local,tau=8", "hogwild", "hogwild,locked=1", "hogwild,rows=4"}) {
+  for (const std::string_view text : {"allreduce",
+                                      "ps:bsp",
+                                      "ps:ssp,s=3",
+                                      "ps:ssp,s=inf,scale=1",
+                                      "ps:asp",
+                                      "ps:asp,scale=0.25",
+                                      "ps:kofn,k=3",
+                                      "ps:kofn,k=3,late=merge",
+                                      "ps:softsync,n=2",
+                                      "ps:softsync,n=2,rate=staleness",
+                                      "downpour,nfetch=1,npush=1,adagrad=server",
+                                      "downpour,nfetch=2,npush=5,adagrad=worker,warm=100,scale=1",
+                                      "sandblaster",
+                                      "sandblaster,portions=8,history=5",
+                                      "local,tau=8",
+                                      "hogwild",
+                                      "hogwild,locked=1",
+                                      "hogwild,rows=4",
+                                      "gossip,graph=ring",
+                                      "gossip,graph=file:a/b.txt,spread=0.5",
+                                      "gossip-async,graph=torus"}) {
     EXPECT_EQ(Discipline::parse(text).text(), text);
     EXPECT_EQ(Discipline::parse(Discipline::parse(text).text()), Discipline::parse(text));
   }
@@ -32,6 +47,9 @@ TEST(Discipline, ReadsBackWhatItPrints) {
 
 TEST(Discipline, NamesTheNearestWordItKnows) {
   EXPECT_THAT(message_of("ps:bps"), testing::HasSubstr("did you mean ps:bsp?"));
+  EXPECT_EQ(Discipline::parse("gossip").graph, "ring");
+  EXPECT_EQ(Discipline::parse("gossip-async").graph, "complete");
+  EXPECT_THAT(message_of("gossip,graph=toris"), testing::HasSubstr("did you mean torus?"));
   EXPECT_THAT(message_of("downpur"), testing::HasSubstr("did you mean downpour?"));
   EXPECT_THAT(message_of("ps:kofn,k=3,lat=drop"), testing::HasSubstr("did you mean late?"));
   EXPECT_THAT(message_of("ps:kofn,k=3,late=merg"), testing::HasSubstr("did you mean merge?"));

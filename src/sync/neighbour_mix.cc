@@ -57,8 +57,12 @@ void add_up(Transport& transport, const Mixing& mixing, const Label& label, std:
 
 }  // namespace
 
-NeighbourMix::NeighbourMix(Transport& transport, const PeerGraph& graph)
-    : transport_(transport), mixing_(graph, transport.rank()), targets_(graph.to(transport.rank())) {
+NeighbourMix::NeighbourMix(Transport& transport, const PeerGraph& graph, std::int64_t rounds)
+    : transport_(transport),
+      mixing_(graph, transport.rank()),
+      targets_(graph.to(transport.rank())),
+      rounds_(rounds) {
+  for (std::int64_t round = 0; graph.is_directed() && round < rounds; ++round) mixing_.advance();
   HOCKET_CHECK(graph.size() == transport.size(), "a graph of {} for {} ranks", graph.size(),
                transport.size());
   transport_.set_label_text(text_of);

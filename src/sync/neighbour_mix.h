@@ -17,21 +17,21 @@ namespace hocket {
 // the first round. All ranks of the transport are peers of the graph. Used by one thread. Throws NetError.
 class NeighbourMix {
  public:
-  // Takes over what the transport says of its labels. It must outlive this.
-  NeighbourMix(Transport& transport, const PeerGraph& graph);
+  // Takes over what the transport says of its labels. It must outlive this. `rounds`: that were before.
+  NeighbourMix(Transport& transport, const PeerGraph& graph, std::int64_t rounds = 0);
 
   // `own`, f32 or f64, is left as it is; the mixture goes to `mixed`, of the same size.
   void run(DType dtype, std::span<const std::byte> own, std::span<std::byte> mixed);
 
   const Mixing& mixing() const { return mixing_; }
-  std::int64_t rounds() const { return rounds_; }
+  std::int64_t rounds() const { return rounds_; }  // With those before.
 
  private:
   Transport& transport_;
   Mixing mixing_;
   std::vector<int> targets_;
   std::vector<Pending> sends_;
-  std::int64_t rounds_ = 0;
+  std::int64_t rounds_;
 };
 
 }  // namespace hocket

@@ -48,6 +48,7 @@ class PairGossip final : private PairWorld, private PairWire::Listener {
 
   // The parameters that others see and change. Between the two calls they are the caller's alone.
   Arena& lock();
+  Arena& locked() { return parameters_; }
   void unlock() { held_.unlock(); }
 
   // A step is done: reports it, and has the thread ask a neighbour. Whether a meeting is called; then every

@@ -75,6 +75,21 @@ TEST(PeerGraph, AFileIsRefusedWithItsLine) {
   }
 }
 
+TEST(Components, AGraphInPartsIsRefusedWithThem) {
+  const auto message = [](std::string_view edges) -> std::string {
+    try {
+      require_connected(parse_peer_graph(edges, 4, ""), "G");
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message("0 2\n1 3"), HasSubstr("graph G is not connected"));
+  EXPECT_THAT(message("0 2\n1 3"), HasSubstr("{0, 2} {1, 3}"));
+  EXPECT_THAT(message("0 1\n1 -> 2\n2 3"), HasSubstr("graph G is not strongly connected"));
+  EXPECT_EQ(message("0 1\n1 2\n2 3"), "");
+}
+
 TEST(Components, ThoseThatReachEachOther) {
   EXPECT_EQ(to_string(strong_components(parse_peer_graph("0 2\n1 3", 4, ""))), "{0, 2} {1, 3}");
   EXPECT_EQ(to_string(strong_components(parse_peer_graph("0 1\n1 -> 2\n2 3", 4, ""))), "{0, 1} {2, 3}");

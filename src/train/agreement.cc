@@ -35,6 +35,7 @@ Claims claims_of(const TrainOptions& o) {
           {"dtype", o.dtype},
           {"seed", text(o.seed)},
           {"sync", o.sync},
+          {"allow disconnected", text(o.allow_disconnected)},
           {"reduce order", o.reduce_order},
           {"algorithm", o.algorithm},
           {"zero", text(o.zero)},

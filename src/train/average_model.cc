@@ -8,9 +8,27 @@
 namespace hocket {
 namespace {
 
-Arena mean_of(const Arena& own, const ArenaLayout& layout, Group& replicas) {
+// Calls `body` with the arenas as spans of the type that they hold.
+template <typename Body>
+void with_values(const Arena& a, const Arena& b, const ArenaLayout& layout, const Body& body) {
+  if (layout.entries().empty()) return;
+  if (layout.entries().front().type.dtype == DType::f64) {
+    body(a.at<double>(0, a.size() / sizeof(double)), b.at<double>(0, b.size() / sizeof(double)));
+  } else {
+    body(a.at<float>(0, a.size() / sizeof(float)), b.at<float>(0, b.size() / sizeof(float)));
+  }
+}
+
+Arena mean_of(const Arena& own, const ArenaLayout& layout, Group& replicas, double weight = 1) {
   Arena mean(own.size());
-  std::copy(own.bytes().begin(), own.bytes().end(), mean.bytes().begin());
+  if (weight == 1) {
+    std::copy(own.bytes().begin(), own.bytes().end(), mean.bytes().begin());
+  } else {
+    with_values(own, mean, layout, [&](auto from, auto to) {
+      using T = typename decltype(to)::value_type;
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<T>(weight * from[i]);
+    });
+  }
   if (!layout.entries().empty()) replicas.run(mean_over(mean, layout));
   return mean;
 }
@@ -27,16 +45,29 @@ Operation mean_over(const Arena& arena, const ArenaLayout& layout) {
   return operation;
 }
 
-AverageModel::AverageModel(Session& session, Group& replicas, Of what) : session_(session), what_(what) {
+AverageModel::AverageModel(Session& session, Group& replicas, Of what, double weight)
+    : session_(session), what_(what) {
   const StepMemory& memory = session.memory();
   const StepLayouts& layouts = session.program().layouts();
-  parameters_ = mean_of(memory.parameters, layouts.parameters, replicas);
+  parameters_ = mean_of(memory.parameters, layouts.parameters, replicas, weight);
   buffers_ = mean_of(memory.buffers, layouts.buffers, replicas);
   if (what == Of::model_and_optimizer) state_ = mean_of(memory.state, layouts.state, replicas);
   swap();
 }
 
 AverageModel::~AverageModel() { swap(); }
+
+double AverageModel::squared_distance() const {
+  double sum = 0;
+  with_values(parameters_, session_.memory().parameters, session_.program().layouts().parameters,
+              [&](auto own, auto mean) {
+                for (std::size_t i = 0; i < own.size(); ++i) {
+                  const double difference = static_cast<double>(own[i]) - static_cast<double>(mean[i]);
+                  sum += difference * difference;
+                }
+              });
+  return sum;
+}
 
 void AverageModel::swap() {
   std::swap(session_.memory().parameters, parameters_);

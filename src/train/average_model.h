@@ -13,10 +13,13 @@ Operation mean_over(const Arena& arena, const ArenaLayout& layout);
 class AverageModel {
  public:
   enum class Of { model, model_and_optimizer };
-  AverageModel(Session& session, Group& replicas, Of what = Of::model);
+  // `weight`: of this replica's parameters in the mean; their mean is 1.
+  AverageModel(Session& session, Group& replicas, Of what = Of::model, double weight = 1);
   ~AverageModel();
   AverageModel(const AverageModel&) = delete;
   AverageModel& operator=(const AverageModel&) = delete;
+
+  double squared_distance() const;  // Of this replica's parameters from the mean.
 
  private:
   void swap();

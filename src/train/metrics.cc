@@ -73,6 +73,7 @@ void MetricsLog::write(const EvalMetrics& metrics) {
   add("loss", metrics.loss);
   if (metrics.accuracy) add("accuracy", *metrics.accuracy);
   if (metrics.auc) add("auc", *metrics.auc);
+  if (metrics.consensus_distance) add("consensus_distance", *metrics.consensus_distance);
   end();
 }
 

@@ -34,6 +34,7 @@ struct EvalMetrics {
   double loss = 0;
   std::optional<double> accuracy = {};
   std::optional<double> auc = {};
+  std::optional<double> consensus_distance = {};  // Between replicas and their mean.
 };
 
 // The metrics.jsonl of a run: one JSON object a line, complete on disk's side of the program when write()

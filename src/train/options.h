@@ -35,17 +35,18 @@ struct TrainOptions {
 
   int workers = 0;  // 0: as many as the mesh or the job has, or 1.
   std::string sync =
-      "allreduce";             // How replicas agree, as Discipline::parse() of sync/discipline.h reads it.
-  int servers = 0;             // 0: one, where the discipline has any.
-  int replicas = 1;            // Servers that hold each range.
-  bool whole_tables = false;   // Tables travel whole, not by the rows of the batch.
-  std::string mesh{};          // As Mesh::parse() reads it; empty: all workers along dp.
-  std::string transport{};     // name_of() a TransportKind; empty: shared memory within a host.
-  std::string reduce_order{};  // rank or any; empty: rank within a host.
-  std::string algorithm{};     // name_of() an all-reduce's Algorithm; empty: the fastest.
-  std::string emulate_net{};   // A topology whose links delay every message; empty: those that there are.
-  bool plaintext = false;      // Between hosts: authenticated, not encrypted.
-  int restarts = 0;            // How often workers that were started together start anew after one dies.
+      "allreduce";  // How replicas agree, as Discipline::parse() of sync/discipline.h reads it.
+  bool allow_disconnected = false;  // Gossip on a graph whose workers cannot all hear of each other.
+  int servers = 0;                  // 0: one, where the discipline has any.
+  int replicas = 1;                 // Servers that hold each range.
+  bool whole_tables = false;        // Tables travel whole, not by the rows of the batch.
+  std::string mesh{};               // As Mesh::parse() reads it; empty: all workers along dp.
+  std::string transport{};          // name_of() a TransportKind; empty: shared memory within a host.
+  std::string reduce_order{};       // rank or any; empty: rank within a host.
+  std::string algorithm{};          // name_of() an all-reduce's Algorithm; empty: the fastest.
+  std::string emulate_net{};  // A topology whose links delay every message; empty: those that there are.
+  bool plaintext = false;     // Between hosts: authenticated, not encrypted.
+  int restarts = 0;           // How often workers that were started together start anew after one dies.
   bool sync_batch_norm = false;
   int zero = 0;          // What is sharded along dp: 1 optimizer state, 2 gradients too, 3 parameters too.
   std::string place{};   // Declaration::parse()d, separated by commas.

@@ -1,7 +1,9 @@
 #include "train/peer_sync.h"
 
 #include "base/error.h"
+#include "train/gossip_sync.h"
 #include "train/local_sync.h"
+#include "train/pair_sync.h"
 
 namespace hocket {
 
@@ -30,6 +32,8 @@ std::unique_ptr<PeerSync> make_peer_sync(const TrainOptions& options, Session& s
   Group& peers = *team.communicator()->gradients();
   switch (discipline.kind) {
     case DisciplineKind::local: return std::make_unique<LocalSync>(discipline.period, session, peers);
+    case DisciplineKind::gossip: return std::make_unique<GossipSync>(discipline, options, session, team);
+    case DisciplineKind::gossip_async: return std::make_unique<PairSync>(discipline, options, session, team);
     default: break;
   }
   HOCKET_CHECK(false, "{} has no peers", discipline.text());

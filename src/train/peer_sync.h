@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "sync/discipline.h"
 #include "train/checkpoint.h"
@@ -18,7 +20,16 @@ struct PeerStep {
   double learning_rate = 0;
   double loss = 0;  // Summed over this worker's samples:
   std::int64_t samples = 0;
-  double seconds = 0;  // Of training so far.
+  double seconds = 0;          // Of training so far.
+  bool is_due = false;         // After it the run wants to be recorded, tested or saved.
+  std::int64_t next_test = 0;  // The step after which it next wants to be tested or saved, or ends.
+  bool wants_to_stop = false;
+};
+
+// What workers have done together since they started: steps are those of one that did its share.
+struct PeerProgress {
+  std::int64_t steps = 0;
+  std::int64_t samples = 0;
 };
 
 // How a worker that has a whole replica of the model, with an optimizer of its own, agrees with its peers:
@@ -34,6 +45,14 @@ class PeerSync {
   // Whether all workers have met, and do so after the same step: only then, and after the last step, a run is
   // recorded, tested, saved or stopped.
   virtual bool after_update(const PeerStep& step) = 0;
+
+  // How much the parameters of this worker count in the mean of all; its own steps are divided by it, so that
+  // all gradients count the same.
+  virtual double weight() const { return 1; }
+  // Where each worker goes at its own pace: exactly, when all have met, and else as far as this one has
+  // heard.
+  virtual std::optional<PeerProgress> progress() const { return std::nullopt; }
+  virtual std::string describe() const { return ""; }  // For the line that tells of the run.
 
   // What it remembers from step to step, beyond parameters, buffers and optimizer state.
   virtual void save(Checkpoint& /*checkpoint*/) const {}

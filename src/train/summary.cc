@@ -31,7 +31,18 @@ void add_portions(Json& json, const PortionCounts& counts) {
 
 void add_peers(Json& json, const PeerCounts& counts) {
   json["rounds"] = counts.rounds;
+  if (!counts.steps.empty()) json["refusals"] = counts.refusals;
+  if (!counts.steps.empty()) json["steps"] = counts.steps;
   json["bytes_sent"] = counts.bytes_sent;
+  json["busiest_bytes_sent"] = counts.busiest_bytes_sent;
+  if (counts.consensus_distance) json["consensus_distance"] = *counts.consensus_distance;
+  if (counts.graph) {
+    json["graph"] = {{"name", counts.graph->name},
+                     {"directed", counts.graph->is_directed},
+                     {"largest_degree", counts.graph->largest_degree},
+                     {"second_eigenvalue", counts.graph->second_eigenvalue},
+                     {"spectral_gap", 1 - counts.graph->second_eigenvalue}};
+  }
   for (const PeerCounts::Period& period : counts.periods)
     json["periods"].push_back({{"step", period.step}, {"steps", period.steps}});
 }

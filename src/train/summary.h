@@ -44,9 +44,20 @@ struct PeerCounts {
     std::int64_t step = 0;   // From this step on,
     std::int64_t steps = 0;  // so many make a round.
   };
-  std::int64_t rounds = 0;
+  struct Graph {
+    std::string name;
+    bool is_directed = false;
+    int largest_degree = 0;
+    double second_eigenvalue = 0;  // The second-largest absolute one; the spectral gap is 1 less it.
+  };
+  std::int64_t rounds = 0;            // Of this worker; of all together where each has its own pace.
+  std::int64_t refusals = 0;          // Rounds that came to nothing, as a neighbour was busy.
+  std::vector<std::int64_t> steps{};  // By worker, where each has its own pace.
   std::uint64_t bytes_sent = 0;
+  std::uint64_t busiest_bytes_sent = 0;  // By the worker that sent the most.
   std::vector<Period> periods{};
+  std::optional<Graph> graph{};
+  std::optional<double> consensus_distance{};  // At the last test; see EvalRecord.
 };
 
 // How often the threads of a Hogwild run got in each other's way, as far as they looked.

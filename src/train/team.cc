@@ -43,11 +43,16 @@ Group* Team::along(std::string_view axis) {
   return mesh_.size_of(axis) == 1 ? nullptr : &groups().along(axis);
 }
 
+Group& Team::open_along(std::string_view axis) {
+  return *opened_.emplace_back(std::make_unique<Group>(groups().open_along(axis)));
+}
+
 void Team::for_each_group(const std::function<void(Group&)>& body) const {
   if (is_alone()) return;
   body(groups_->world());
   for (const Mesh::Axis& axis : mesh_.axes()) body(groups_->along(axis.name));
   if (communicator_->overlaps()) body(*communicator_->gradients());
+  for (const auto& group : opened_) body(*group);
 }
 
 std::vector<int> Team::host_of() const {

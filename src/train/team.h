@@ -45,6 +45,10 @@ class Team {
   Communicator* communicator() { return communicator_.get(); }  // Null when alone.
   Group* along(std::string_view axis);                          // Null where the mesh has no such axis.
 
+  // Another group along it, for another thread or another purpose, for as long as the team lives. All ranks
+  // call it at the same time.
+  Group& open_along(std::string_view axis);
+
   std::vector<int> host_of() const;     // The host of each rank, numbered from 0.
   AxisShare share_of_host() const;      // This rank among those of its host.
   int cores() const { return cores_; }  // That the ranks of this host have together.
@@ -74,6 +78,7 @@ class Team {
   std::unique_ptr<World> world_;
   std::unique_ptr<MeshGroups> groups_;
   std::unique_ptr<Communicator> communicator_;
+  std::vector<std::unique_ptr<Group>> opened_;
 };
 
 }  // namespace hocket

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -137,7 +138,9 @@ class Training {
     const int threads = kernel::num_threads();
     const std::string each = fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
     if (team_.is_alone()) return each;
-    return fmt::format("{} workers over {}, {} each", team_.size(), team_.transport(), each);
+    const std::string agreeing = peers_ ? peers_->describe() : "";
+    return fmt::format("{} workers over {}, {} each{}{}", team_.size(), team_.transport(), each,
+                       agreeing.empty() ? "" : ", ", agreeing);
   }
 
   // All ranks go on from the same checkpoint; the first one's steps count.
@@ -153,8 +156,8 @@ class Training {
       require_same_settings(checkpoint, options_);
       restore(*reader);
     });
-    step_ = checkpoint.step;
-    samples_ = progress_of(checkpoint, "samples");
+    step_ = own_step_ = met_step_ = recorded_step_ = first_step_ = checkpoint.step;
+    samples_ = recorded_samples_ = first_samples_ = progress_of(checkpoint, "samples");
     train_ns_ = recorded_ns_ = progress_of(checkpoint, "train_ns");
     position_ = {checkpoint.epoch, checkpoint.position};
     observer_.on_warning(fmt::format("resuming after step {}", step_));
@@ -198,26 +201,61 @@ class Training {
     for (std::int64_t first = 0; first < most; first += session_.micro_batch()) {
       bind_batch(executable, slot_, data_.train->info(), *batch, first);
       key_[0] = static_cast<std::int64_t>(options_.seed);
-      key_[1] = step_;
+      key_[1] = own_step_;
       key_[2] = batch->offset + first;
       timed(Activity::forward, compute_ns_, [&] { executable.run(Phase::forward, slot_, bindings); });
       loss_sum_ += checked_loss(executable, bindings);
       timed(Activity::backward, compute_ns_, [&] { executable.run(Phase::backward, slot_, bindings); });
     }
     if (straggler_.is_active()) slow_down(computed_ns() - computed);
-    PeerStep own{step_ + 1, hyper_.learning_rate, loss_sum_ - loss_before, batch->count, train_seconds()};
+    PeerStep own = step_of_peer(loss_sum_ - loss_before, batch->count);
     if (peers_) timed(Activity::communicate, comm_ns_, [&] { peers_->before_update(own); });
+    if (peers_) hyper_.learning_rate /= peers_->weight();
     timed(Activity::update, compute_ns_,
           [&] { executable.run(Phase::update, slot_, session_.memory().bindings()); });
     ++step_;
+    ++own_step_;
     samples_ += batch->global_count;
-    loss_samples_ += batch->global_count;
+    loss_samples_ += batch->count;
     position_ = loader.position();
     own.seconds = train_seconds() + 1e-9 * static_cast<double>(now_ns() - start);
     if (peers_) timed(Activity::communicate, comm_ns_, [&] { have_met_ = peers_->after_update(own); });
+    follow_peers();
     if (have_met_) agree_to_stop();
     train_ns_ += now_ns() - start;
     if (first_step_seconds_ == 0) first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
+  }
+
+  PeerStep step_of_peer(double loss, std::int64_t samples) const {
+    PeerStep step;
+    step.step = step_ + 1;
+    step.learning_rate = hyper_.learning_rate;
+    step.loss = loss;
+    step.samples = samples;
+    step.seconds = train_seconds();
+    step.next_test = std::min({options_.steps, next_after(met_step_, steps_between_tests()),
+                               next_after(met_step_, options_.checkpoint_every)});
+    step.is_due = step.step == std::min(step.next_test, next_after(met_step_, options_.log_every));
+    step.wants_to_stop = stop_.load(std::memory_order_relaxed);
+    return step;
+  }
+
+  // Workers that go at their own pace say how far all of them are.
+  void follow_peers() {
+    const std::optional<PeerProgress> progress = peers_ ? peers_->progress() : std::nullopt;
+    has_own_pace_ = progress.has_value();
+    if (!progress) return;
+    step_ = first_step_ + progress->steps;
+    samples_ = first_samples_ + progress->samples;
+  }
+
+  std::int64_t steps_between_tests() const {
+    return options_.eval_every > 0 ? options_.eval_every : steps_per_epoch();
+  }
+
+  // The first multiple of `every` beyond `step`; never, if it is 0.
+  static std::int64_t next_after(std::int64_t step, std::int64_t every) {
+    return every > 0 ? (step / every + 1) * every : std::numeric_limits<std::int64_t>::max();
   }
 
   // Without the time inside collectives, which take place within the phases.
@@ -227,7 +265,7 @@ class Training {
   }
 
   void slow_down(std::int64_t computed) {
-    const double left = straggler_.seconds_left(step_, 1e-9 * static_cast<double>(computed));
+    const double left = straggler_.seconds_left(own_step_, 1e-9 * static_cast<double>(computed));
     timed(Activity::emulate, compute_ns_,
           [&] { std::this_thread::sleep_for(std::chrono::duration<double>(left)); });
   }
@@ -273,41 +311,49 @@ class Training {
   // What is due waits for the step after which all workers meet.
   void after_step() {
     const bool is_last = step_ == options_.steps;
-    const bool epoch_ended = position_.sample == 0;
-    record_is_due_ |= step_ % options_.log_every == 0 || is_last;
-    eval_is_due_ |= (options_.eval_every > 0 ? step_ % options_.eval_every == 0 : epoch_ended) || is_last;
-    save_is_due_ |= options_.checkpoint_every > 0 && step_ % options_.checkpoint_every == 0;
-    if (!have_met_ && !is_last) return;
-    if (std::exchange(record_is_due_, false)) record_step();
-    if (std::exchange(eval_is_due_, false)) evaluate();
-    if (std::exchange(save_is_due_, false)) save();
+    if (!have_met_ && !is_last) {
+      if (has_own_pace_ && team_.is_first() && step_ >= next_after(recorded_step_, options_.log_every))
+        record_step();
+      return;
+    }
+    const auto is_due = [&](std::int64_t every) { return is_last || step_ >= next_after(met_step_, every); };
+    if (has_own_pace_ || is_due(options_.log_every)) record_step();
+    if (is_due(steps_between_tests())) evaluate();
+    if (step_ >= next_after(met_step_, options_.checkpoint_every)) save();
+    met_step_ = step_;
   }
 
   // The mean of the replicas for as long as it lives, where they differ.
   std::unique_ptr<AverageModel> average(AverageModel::Of what = AverageModel::Of::model) {
-    if (has_peers_) return std::make_unique<AverageModel>(session_, *team_.communicator()->gradients(), what);
+    if (has_peers_) {
+      return std::make_unique<AverageModel>(session_, *team_.communicator()->gradients(), what,
+                                            peers_->weight());
+    }
     average_buffers(session_, team_);
     return nullptr;
   }
 
   double epochs_done() const {
+    if (has_own_pace_) return static_cast<double>(samples_) / static_cast<double>(data_.train->info().size);
     return static_cast<double>(position_.epoch) +
            static_cast<double>(position_.sample) / static_cast<double>(data_.train->info().size);
   }
 
   double train_seconds() const { return 1e-9 * static_cast<double>(train_ns_); }
 
+  // Of this worker's own loss, where it has not met the others.
   void record_step() {
     const std::int64_t now = train_ns_;
-    team_.sum_along("dp", std::span(&loss_sum_, 1));
+    double loss[] = {loss_sum_, static_cast<double>(loss_samples_)};
+    if (have_met_ || !has_own_pace_) team_.sum_along("dp", loss);
     StepRecord record;
     record.step = step_;
     record.total_steps = options_.steps;
     record.epoch = epochs_done();
-    record.loss = loss_sum_ / static_cast<double>(std::max<std::int64_t>(1, loss_samples_));
+    record.loss = loss[0] / std::max(1.0, loss[1]);
     record.learning_rate = hyper_.learning_rate;
-    record.samples_per_second =
-        static_cast<double>(loss_samples_) / std::max(1e-9, 1e-9 * static_cast<double>(now - recorded_ns_));
+    record.samples_per_second = static_cast<double>(samples_ - recorded_samples_) /
+                                std::max(1e-9, 1e-9 * static_cast<double>(now - recorded_ns_));
     record.seconds = train_seconds();
     record.is_emulated = is_emulated(options_);
     if (options_.optimizer.clip > 0) {
@@ -318,6 +364,8 @@ class Training {
     loss_sum_ = 0;
     loss_samples_ = 0;
     recorded_ns_ = now;
+    recorded_samples_ = samples_;
+    recorded_step_ = step_;
     observer_.on_step(record);
   }
 
@@ -335,10 +383,17 @@ class Training {
     Evaluation evaluation;
     timed(Activity::evaluate, eval_ns_, [&] { evaluation = evaluator_->run(); });
     evaluated_step_ = step_;
-    EvalRecord record{step_, epochs_done(), evaluation.loss, evaluation.accuracy, train_seconds(),
-                      evaluation.auc};
+    EvalRecord record{step_,           epochs_done(), evaluation.loss, evaluation.accuracy,
+                      train_seconds(), evaluation.auc};
+    if (mean) record.consensus_distance = consensus_distance_ = consensus_distance(*mean);
     tests_.add(record);
     observer_.on_eval(record);
+  }
+
+  double consensus_distance(const AverageModel& mean) {
+    double sum = mean.squared_distance();
+    team_.sum_along("dp", std::span(&sum, 1));
+    return std::sqrt(sum / replica_.count);
   }
 
   bool reached_target() const { return tests_.has_reached_target(); }
@@ -375,7 +430,7 @@ class Training {
 
   TrainResult finish() {
     const bool interrupted = is_stopped_ && step_ < options_.steps && !reached_target();
-    if (loss_samples_ > 0) record_step();
+    if (recorded_step_ != step_) record_step();
     save();
     if (!interrupted) evaluate();
     TrainResult result;
@@ -394,6 +449,7 @@ class Training {
       result.algorithm = name_of(replicas->choose(exchange()));
     }
     if (peers_) result.peers = peers_->counts();
+    if (peers_) result.peers->consensus_distance = consensus_distance_;
     add_up_ranks(team_, result);
     result.parameter_hash = session_.hash();
     result.interrupted = interrupted;
@@ -454,16 +510,22 @@ class Training {
 
   DataPosition position_;
   std::int64_t step_ = 0;
+  std::int64_t own_step_ = 0;  // Others, where each worker goes at its own pace.
   std::int64_t samples_ = 0;
   double loss_sum_ = 0;
   std::int64_t loss_samples_ = 0;
   double last_loss_ = 0;
   std::int64_t recorded_ns_ = 0;
+  std::int64_t recorded_samples_ = 0;
+  std::int64_t recorded_step_ = 0;
   std::int64_t saved_step_ = -1;
   std::int64_t evaluated_step_ = -1;
   std::int64_t train_ns_ = 0, compute_ns_ = 0, comm_ns_ = 0, wait_ns_ = 0, eval_ns_ = 0, checkpoint_ns_ = 0;
-  bool have_met_ = true;  // Without peers, after every step.
-  bool record_is_due_ = false, eval_is_due_ = false, save_is_due_ = false;
+  bool have_met_ = true;                             // Without peers, after every step.
+  std::int64_t met_step_ = 0;                        // When they last did.
+  std::int64_t first_step_ = 0, first_samples_ = 0;  // Done before this process.
+  bool has_own_pace_ = false;
+  std::optional<double> consensus_distance_;
   bool is_stopped_ = false;
   double first_step_seconds_ = 0;
   TestScores tests_{options_.target_accuracy};

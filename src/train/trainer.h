@@ -34,6 +34,8 @@ struct EvalRecord {
   std::optional<double> accuracy{};  // Where the model classifies.
   double seconds = 0;                // Of training so far.
   std::optional<double> auc{};       // Where it tells two classes apart by one score.
+  // Where each worker has a replica: the root of the mean square of the distances |x_i - mean|.
+  std::optional<double> consensus_distance{};
 };
 
 enum class Activity : std::uint8_t {

@@ -63,6 +63,12 @@ std::string sync_assumption(const std::string& value) {
     case DisciplineKind::downpour:
       return "downpour assumes that replicas that drift apart between pushes still agree on where downhill "
              "is";
+    case DisciplineKind::gossip:
+      return "gossip assumes equal workers, as each step waits for the slowest neighbour, and a graph whose "
+             "spectral gap is large enough to keep the replicas together at this rate";
+    case DisciplineKind::gossip_async:
+      return "gossip-async assumes that gradients at replicas that differ, and that averaging changes "
+             "meanwhile, still point downhill";
     case DisciplineKind::sandblaster:
       return "sandblaster assumes that a pass over all the data for each step of L-BFGS is worth its while";
     case DisciplineKind::local:
