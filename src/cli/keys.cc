@@ -206,6 +206,11 @@ std::vector<Key> worker_keys() {
        {},
        all_reduce_algorithms(),
        "the fastest that adds up in that order"},
+      {"train.balance", "", kWorkers,
+       "with --sync allreduce, workers take shares of each batch by the speed that is measured; the result "
+       "stays "
+       "the same",
+       FIELD(balance)},
       {"train.sync_batch_norm", "", kWorkers, "batch norm over the whole batch, not each worker's share",
        FIELD(sync_batch_norm)},
       {"train.zero", "LEVEL", kWorkers,

@@ -97,6 +97,7 @@ Summary summarize(const TrainOptions& options, const Start& start, const Team& t
   summary.portions = result.portions;
   summary.peers = result.peers;
   summary.conflicts = result.conflicts;
+  summary.shares = result.shares;
   summary.staleness = mean_staleness(result.gradients);
   summary.bytes_sent = result.bytes_sent;
   summary.messages_sent = result.messages_sent;

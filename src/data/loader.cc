@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -50,7 +51,9 @@ DataPosition Loader::wrapped(DataPosition at) const {
 DataPosition Loader::fill(Batch& batch, DataPosition at) {
   const std::int64_t size = dataset_.info().size;
   const SampleRange whole{at.sample, std::min(options_.batch, size - at.sample)};
-  const SampleRange share = rank_share(whole, options_.rank, options_.ranks);
+  const SampleRange share = weights_.empty() ? rank_share(whole, options_.rank, options_.ranks)
+                                             : weighted_share(whole, weights_, options_.rank);
+  HOCKET_CHECK(share.count <= capacity(), "a share of {} samples in {} rows", share.count, capacity());
   const SampleOrder order(size, options_.seed, at.epoch);
   indices_.clear();
   for (std::int64_t i = 0; i < share.count; ++i) {
@@ -77,6 +80,7 @@ void Loader::run(const std::stop_token& stop) {
       std::unique_lock lock(mutex_);
       const auto is_free = [&] { return turn - released_ < static_cast<std::int64_t>(ring_.size()); };
       if (!changed_.wait(lock, stop, is_free)) return;
+      if (!next_weights_.empty() && turn >= next_from_) weights_ = std::exchange(next_weights_, {});
     }
     try {
       at = fill(ring_[static_cast<std::size_t>(turn) % ring_.size()], at);
@@ -88,6 +92,13 @@ void Loader::run(const std::stop_token& stop) {
     ready_ += failure == nullptr ? 1 : 0;
     changed_.notify_all();
   }
+}
+
+// The ring is full at most: that many batches from the one that the caller has may be gathered already.
+void Loader::set_shares(std::vector<std::int64_t> weights) {
+  const std::lock_guard lock(mutex_);
+  next_weights_ = std::move(weights);
+  next_from_ = std::max<std::int64_t>(0, taken_ - 1) + static_cast<std::int64_t>(ring_.size());
 }
 
 const Batch& Loader::next() {

@@ -43,6 +43,10 @@ class Loader {
   // The next batch, valid until the next call. Blocks until it is ready; rethrows what gather() threw.
   const Batch& next();
 
+  // From a batch on that no rank has gathered yet, ranks take shares of each in proportion to `weights`, by
+  // rank. All ranks call it after as many next(); no share may be more than capacity().
+  void set_shares(std::vector<std::int64_t> weights);
+
   // Where the batch that next() will return begins.
   DataPosition position() const { return position_; }
 
@@ -59,13 +63,16 @@ class Loader {
   const LoaderOptions options_;
   DataPosition position_;  // Of the caller.
   std::vector<Batch> ring_;
-  std::vector<std::int64_t> indices_;  // Scratch of the thread.
+  std::vector<std::int64_t> indices_;  // Scratch of the thread,
+  std::vector<std::int64_t> weights_;  // and what it divides batches by; empty: evenly.
   std::int64_t taken_ = 0;             // Batches that next() has returned.
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::int64_t ready_ = 0;      // Batches gathered since the start; guarded by mutex_.
-  std::int64_t released_ = 0;   // Batches the caller is done with; guarded by mutex_.
+  std::int64_t ready_ = 0;                  // Batches gathered since the start; guarded by mutex_.
+  std::int64_t released_ = 0;               // Batches the caller is done with; guarded by mutex_.
+  std::vector<std::int64_t> next_weights_;  // From batch next_from_ on; guarded by mutex_, as is:
+  std::int64_t next_from_ = 0;
   std::exception_ptr failure_;  // What ended the thread; guarded by mutex_.
   std::jthread thread_;
 };

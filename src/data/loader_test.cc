@@ -53,6 +53,33 @@ LoaderOptions options_of(std::int64_t batch, std::uint64_t seed = 1) {
   return options;
 }
 
+TEST(Loader, UnevenSharesMakeUpTheSameBatches) {
+  const CountingDataset data(50);
+  std::vector<std::unique_ptr<Loader>> loaders;
+  for (int rank = 0; rank < 3; ++rank) {
+    LoaderOptions options = options_of(10);
+    options.rank = rank;
+    options.ranks = 3;
+    options.rows = 10;
+    loaders.push_back(std::make_unique<Loader>(data, options));
+  }
+  Loader whole(data, options_of(10));
+  for (int step = 0; step < 12; ++step) {
+    std::vector<int> together;
+    std::vector<std::int64_t> counts;
+    for (const auto& loader : loaders) {
+      const Batch& batch = loader->next();
+      EXPECT_EQ(batch.offset, static_cast<std::int64_t>(together.size()));
+      for (const int sample : samples_of(batch)) together.push_back(sample);
+      counts.push_back(batch.count);
+      if (step == 4) loader->set_shares({6, 1, 3});
+    }
+    EXPECT_EQ(together, samples_of(whole.next())) << step;
+    const std::vector<std::int64_t> even{4, 3, 3}, uneven{6, 1, 3};
+    EXPECT_EQ(counts, step < 7 ? even : uneven) << step;
+  }
+}
+
 TEST(Loader, GivesEverySampleOncePerEpoch) {
   const CountingDataset data(10);
   Loader loader(data, options_of(4));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/rng.h"
@@ -47,6 +48,14 @@ SampleRange rank_share(SampleRange whole, int index, int count) {
   const std::int64_t longer = whole.count % count;
   return {whole.first + index * base + std::min<std::int64_t>(index, longer),
           base + (index < longer ? 1 : 0)};
+}
+
+SampleRange weighted_share(SampleRange whole, std::span<const std::int64_t> weights, int index) {
+  const auto at = weights.begin() + index;
+  const std::int64_t before = std::accumulate(weights.begin(), at, std::int64_t{0});
+  const std::int64_t all = std::accumulate(at, weights.end(), before);
+  const std::int64_t first = whole.count * before / all;
+  return {whole.first + first, whole.count * (before + *at) / all - first};
 }
 
 }  // namespace hocket

@@ -32,4 +32,7 @@ struct SampleRange {
 // first.
 SampleRange rank_share(SampleRange whole, int index, int count);
 
+// The contiguous part of `whole` that rank `index` takes where shares are in proportion to `weights`.
+SampleRange weighted_share(SampleRange whole, std::span<const std::int64_t> weights, int index);
+
 }  // namespace hocket

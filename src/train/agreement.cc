@@ -36,6 +36,7 @@ Claims claims_of(const TrainOptions& o) {
           {"seed", text(o.seed)},
           {"sync", o.sync},
           {"allow disconnected", text(o.allow_disconnected)},
+          {"balance", text(o.balance)},
           {"reduce order", o.reduce_order},
           {"algorithm", o.algorithm},
           {"zero", text(o.zero)},

@@ -78,6 +78,22 @@ TEST_P(DataParallel, ReachesTheParametersOfOneWorker) {
 INSTANTIATE_TEST_SUITE_P(Workers, DataParallel,
                          testing::Combine(testing::Values(1, 2, 3, 5), testing::Values(1, 2, 4)));
 
+TEST(DataParallel, BalancedSharesReachTheSameParameters) {
+  TrainOptions options = small_options();
+  options.steps = 12;
+  const Outcome alone = train_with(options, 1);
+  options.balance = true;
+  options.slow = "1=4";
+  options.emulate_compute = 0.002;
+  const Outcome together = train_with(options, 3);
+  EXPECT_LT(largest_difference(alone.tensors, together.tensors), 1e-10);
+  EXPECT_EQ(together.results[0].samples, alone.results[0].samples);
+  const std::vector<std::int64_t>& shares = together.results[0].shares;
+  ASSERT_EQ(shares.size(), 3U);
+  EXPECT_LT(2 * shares[1], shares[0]);
+  EXPECT_EQ(together.results[2].shares, shares);
+}
+
 TEST(DataParallel, GivesTheSameBitsHoweverMessagesTravel) {
   TrainOptions options = small_options();
   options.reduce_order = "rank";

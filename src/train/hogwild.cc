@@ -21,7 +21,8 @@ namespace {
 
 constexpr Seconds kLook{0.01};              // From one look at the threads to the next.
 constexpr std::int64_t kSparseGrain = 256;  // Samples of a claim, where an update takes next to no time.
-constexpr double kManyConflicts = 0.1;
+constexpr double kManyConflicts = 0.1;      // Of the parameters written,
+constexpr double kManyParameters = 0.1;     // and of all that are written by one update.
 
 std::int64_t next_multiple(std::int64_t after, std::int64_t of) { return (after / of + 1) * of; }
 
@@ -34,8 +35,8 @@ void require_fit(const TrainOptions& options) {
   refuse(options.compress != "none", "--compress");
   refuse(options.factors, "--factors");
   refuse(options.micro_batches > 1, "--microbatches");
+  refuse(options.balance, "--balance, as its threads take what they can,");
   refuse(options.gradient_norms, "--gradient-norms");
-  refuse(!options.emulate_net.empty(), "--emulate-net, as its threads send nothing,");
 }
 
 // Where updates touch few coordinates, a rule that touches all of them is no sensible default.
@@ -184,17 +185,19 @@ class Hogwild {
     observer_.on_step(record);
   }
 
+  // Updates that write most parameters meet those of other threads whenever there are any.
   void warn_of_conflicts() {
     const ConflictCounts counts = crew_.conflicts();
-    if (has_warned_ || counts.rate() < kManyConflicts) return;
+    if (has_warned_ || options_.workers == 1 || counts.observed_updates == 0) return;
+    const double touched = static_cast<double>(counts.writes) / static_cast<double>(counts.observed_updates);
+    const bool is_dense = touched > kManyParameters * static_cast<double>(session_.parameter_count());
+    if (!is_dense && counts.rate() < kManyConflicts) return;
     has_warned_ = true;
-    observer_.on_warning(fmt::format(
-        "hogwild: {:.0f} % of the parameters that a thread wrote had been changed by another since "
-        "it read them; it is meant for updates that touch few of them, and here {:.0f} of {} are "
-        "touched",
-        100 * counts.rate(),
-        static_cast<double>(counts.writes) / static_cast<double>(counts.observed_updates),
-        session_.parameter_count()));
+    observer_.on_warning(
+        fmt::format("hogwild is for updates that touch few parameters: here one writes {:.0f} of {}, and "
+                    "{:.1f} % of what was "
+                    "written another thread had changed since it was read",
+                    touched, session_.parameter_count(), 100 * counts.rate()));
   }
 
   void evaluate() {

@@ -48,6 +48,7 @@ struct TrainOptions {
   bool plaintext = false;     // Between hosts: authenticated, not encrypted.
   int restarts = 0;           // How often workers that were started together start anew after one dies.
   bool sync_batch_norm = false;
+  bool balance = false;  // Shares of the batch follow the speed of each worker.
   int zero = 0;          // What is sharded along dp: 1 optimizer state, 2 gradients too, 3 parameters too.
   std::string place{};   // Declaration::parse()d, separated by commas.
   bool factors = false;  // Send the factors of weight gradients where that is less.

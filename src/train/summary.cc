@@ -1,6 +1,7 @@
 #include "train/summary.h"
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "train/file_system.h"
 
@@ -112,6 +113,9 @@ std::string to_json(const Summary& summary) {
     json["ranks"][rank]["staleness"] = counts.mean_staleness;
     json["ranks"][rank]["staleness_histogram"] = counts.staleness;
   }
+  const auto all = std::accumulate(summary.shares.begin(), summary.shares.end(), 0.0);
+  for (std::size_t rank = 0; rank < summary.shares.size() && rank < summary.ranks.size(); ++rank)
+    json["ranks"][rank]["share"] = static_cast<double>(summary.shares[rank]) / all;
   if (summary.portions) add_portions(json["sandblaster"], *summary.portions);
   if (summary.peers) add_peers(json["peers"], *summary.peers);
   if (summary.conflicts) add_conflicts(json["hogwild"], *summary.conflicts);

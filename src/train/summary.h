@@ -114,6 +114,7 @@ struct Summary {
   std::optional<PeerCounts> peers{};
   std::vector<GradientCounts> gradients{};    // By worker of a parameter server.
   std::optional<PortionCounts> portions{};    // Under the key "sandblaster", where it was that.
+  std::vector<std::int64_t> shares{};         // "share" of each rank in a batch, where they were balanced.
   std::optional<ConflictCounts> conflicts{};  // Under the key "hogwild", where it was that.
 };
 

@@ -1,20 +1,25 @@
 #include "train/trainer.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
 #include "data/loader.h"
 #include "nn/schedule.h"
+#include "sync/discipline.h"
 #include "tensor/kernels/threads.h"
 #include "train/agreement.h"
 #include "train/average_model.h"
+#include "train/balance.h"
 #include "train/checkpoint_settings.h"
 #include "train/checkpoint_store.h"
 #include "train/diagnose.h"
@@ -48,13 +53,35 @@ double norm(const Tensor& tensor) {
   return std::sqrt(sum);
 }
 
+constexpr std::int64_t kChunks = 8;  // Of an even share, where shares are balanced.
+
+// Shares that differ are made of chunks that do not.
+TrainOptions in_chunks(TrainOptions options, const Team& team) {
+  if (!options.balance || team.is_alone()) return options;
+  const auto refuse = [](bool is_given, const char* what) {
+    if (is_given)
+      throw ConfigError("{} does not go with --balance, as all ranks meet in it for each chunk", what);
+  };
+  if (Discipline::parse(options.sync).kind != DisciplineKind::allreduce)
+    throw ConfigError("--balance does not go with --sync {}", options.sync);
+  refuse(team.mesh().size_of("dp") != team.size(), "a mesh with tp");
+  refuse(options.zero > 0, "--zero");
+  refuse(options.factors, "--factors");
+  refuse(options.sync_batch_norm, "--sync-batch-norm");
+  const std::int64_t share = options.batch / team.size();
+  if (share == 0) throw ConfigError("--balance: a batch of {} for {} workers", options.batch, team.size());
+  if (options.micro_batches == 1)
+    options.micro_batches = static_cast<int>(std::clamp<std::int64_t>(share, 1, kChunks));
+  return options;
+}
+
 class Training {
  public:
   // Does nothing together with other ranks, so that each can fail by itself.
   Training(const TrainOptions& given, TrainObserver& observer, const std::atomic<bool>& stop, Team& team)
       : began_(now_ns()),
         data_(open_session_data(given)),
-        options_(with_defaults(given, data_.train->info())),
+        options_(in_chunks(with_defaults(given, data_.train->info()), team)),
         observer_(observer),
         stop_(stop),
         team_(team),
@@ -72,6 +99,10 @@ class Training {
       throw ConfigError("micro-batches do not cut sparse rows; use --microbatches 1");
     }
     bind_constants();
+    if (options_.balance && !team.is_alone()) {
+      const std::int64_t chunks = (options_.batch + session_.micro_batch() - 1) / session_.micro_batch();
+      balance_.emplace(team.size(), std::max<std::int64_t>(chunks, team.size()));
+    }
     if (!options_.out.empty()) {
       CheckpointOptions keep{options_.keep_checkpoints,
                              [&](const std::string& line) { observer_.on_warning(line); }};
@@ -101,10 +132,12 @@ class Training {
     loading.rank = replica_.index;
     loading.ranks = replica_.count;
     loading.rows = session_.micro_batch() * options_.micro_batches;
+    if (balance_) loading.rows *= team_.size();
     Loader loader(*data_.train, loading);
     agree_to_stop();
     while (step_ < options_.steps && !is_stopped_) {
       one_step(loader);
+      if (balance_ && balance_->is_due(step_)) rebalance(loader);
       after_step();
       if (reached_target()) break;
     }
@@ -191,13 +224,14 @@ class Training {
     set_dloss((has_peers_ ? replica_.count : 1.0) / static_cast<double>(batch->global_count));
     Executable& executable = session_.program().training();
     const Bindings bindings = session_.memory().bindings();
-    if (options_.micro_batches > 1) {
+    if (is_accumulating()) {
       std::fill(session_.memory().gradients.bytes().begin(), session_.memory().gradients.bytes().end(),
                 std::byte{0});
     }
     const std::int64_t computed = computed_ns();
     const double loss_before = loss_sum_;
-    const std::int64_t most = (batch->global_count + replica_.count - 1) / replica_.count;
+    const std::int64_t even = (batch->global_count + replica_.count - 1) / replica_.count;
+    const std::int64_t most = balance_ ? batch->count : even;
     for (std::int64_t first = 0; first < most; first += session_.micro_batch()) {
       bind_batch(executable, slot_, data_.train->info(), *batch, first);
       key_[0] = static_cast<std::int64_t>(options_.seed);
@@ -207,7 +241,8 @@ class Training {
       loss_sum_ += checked_loss(executable, bindings);
       timed(Activity::backward, compute_ns_, [&] { executable.run(Phase::backward, slot_, bindings); });
     }
-    if (straggler_.is_active()) slow_down(computed_ns() - computed);
+    if (straggler_.is_active()) slow_down(computed_ns() - computed, *batch);
+    if (balance_) balance_->add(batch->count, 1e-9 * static_cast<double>(computed_ns() - computed));
     PeerStep own = step_of_peer(loss_sum_ - loss_before, batch->count);
     if (peers_) timed(Activity::communicate, comm_ns_, [&] { peers_->before_update(own); });
     if (peers_) hyper_.learning_rate /= peers_->weight();
@@ -264,8 +299,27 @@ class Training {
     return compute_ns_ - (communicator == nullptr ? 0 : communicator->exposed_ns());
   }
 
-  void slow_down(std::int64_t computed) {
-    const double left = straggler_.seconds_left(own_step_, 1e-9 * static_cast<double>(computed));
+  bool is_accumulating() const { return options_.micro_batches > 1; }
+
+  // All ranks tell how fast they are, and share the batches that follow accordingly.
+  void rebalance(Loader& loader) {
+    const double own = balance_->speed();
+    std::vector<double> speeds;
+    timed(Activity::communicate, comm_ns_, [&] { speeds = team_.gather(std::span(&own, 1)); });
+    if (!balance_->decide(speeds)) return;
+    loader.set_shares(balance_->shares());
+    observer_.on_warning(
+        fmt::format("step {}: speeds of {:.3g} samples/s; shares of the batch are now {} of {}", step_,
+                    fmt::join(speeds, ", "), fmt::join(balance_->shares(), ", "),
+                    std::accumulate(balance_->shares().begin(), balance_->shares().end(), std::int64_t{0})));
+  }
+
+  // An even share takes the whole time of a step that is emulated.
+  void slow_down(std::int64_t computed, const Batch& batch) {
+    const double share =
+        balance_ ? static_cast<double>(batch.count * replica_.count) / static_cast<double>(batch.global_count)
+                 : 1;
+    const double left = straggler_.seconds_left(own_step_, 1e-9 * static_cast<double>(computed), share);
     timed(Activity::emulate, compute_ns_,
           [&] { std::this_thread::sleep_for(std::chrono::duration<double>(left)); });
   }
@@ -451,6 +505,7 @@ class Training {
     if (peers_) result.peers = peers_->counts();
     if (peers_) result.peers->consensus_distance = consensus_distance_;
     add_up_ranks(team_, result);
+    if (balance_) result.shares = balance_->shares();
     result.parameter_hash = session_.hash();
     result.interrupted = interrupted;
     tests_.put(result, interrupted);
@@ -494,6 +549,7 @@ class Training {
   Team& team_;
   AxisShare replica_;  // This rank among those that share each batch.
   Straggler straggler_;
+  std::optional<Balance> balance_;
   SumPlan sums_;
   bool has_peers_;
   Team alone_;  // A replica with peers, as its session sees it.

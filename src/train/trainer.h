@@ -85,6 +85,7 @@ struct TrainResult {
   std::vector<GradientCounts> gradients{};    // By worker of a parameter server.
   std::optional<PortionCounts> portions{};    // Of Sandblaster.
   std::optional<ConflictCounts> conflicts{};  // Of Hogwild.
+  std::vector<std::int64_t> shares{};         // Of the last batches, by rank, where they were balanced.
   std::string parameter_hash;
   bool interrupted = false;
   bool target_missed = false;

@@ -8,18 +8,12 @@ import signal
 import subprocess
 import time
 
-from support.checkpoint import read_parameters
+from support.checkpoint import largest_difference
 from support.program import HOCKET, refusal, rows, train
 
 MLP = ["--model", "mlp,hidden=16", "--data", "synthetic:mnist,samples=500", "--batch", 20]
 TEXT = ["--model", "gpt,layers=1,width=32,heads=4", "--data", "synthetic:text", "--batch", 8]
 EXACT = ["--dtype", "f64", "--threads", 1, "--steps", 12]
-
-
-def largest_difference(one, other, step):
-    a, b = read_parameters(one, step), read_parameters(other, step)
-    assert a.keys() == b.keys()
-    return max(abs(x - y) for name in a for x, y in zip(a[name], b[name], strict=True))
 
 
 for name, model in (("mlp", MLP), ("gpt", TEXT)):

@@ -47,6 +47,7 @@ TrainOptions with_servers(TrainOptions options) {
   refuse(options.factors, "--factors");
   refuse(options.optimizer.clip > 0, "--clip, the norm of a gradient that no node has whole,");
   refuse(options.folds > 0, "--folds");
+  refuse(options.balance, "--balance");
   refuse(options.sync_batch_norm, "--sync-batch-norm");
   if (is_sandblaster(options)) {
     refuse(options.replicas > 1, "--replicas");

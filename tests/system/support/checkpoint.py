@@ -53,3 +53,10 @@ def read_parameters(run_folder, step):
             whole[first : first + count] = values[at : at + count]
             at += count
     return parameters
+
+
+def largest_difference(one, other, step):
+    """Of any parameter of two runs after a step."""
+    a, b = read_parameters(one, step), read_parameters(other, step)
+    assert a.keys() == b.keys()
+    return max(abs(x - y) for name in a for x, y in zip(a[name], b[name], strict=True))
