@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/compare/compare_table.h"
+#include "cli/compare/optimum.h"
 #include "cli/compare/trials.h"
 #include "cli/exit_code.h"
 #include "cli/key_options.h"
@@ -130,6 +131,7 @@ int run_compare(const Arguments& arguments) {
   const StopSignals signals;
   CompareProgress progress(standard_error_terminal(), arguments.has("quiet"), comparison);
   run_trials(ways, out, comparison, progress, signals.stop());
+  judge_by_optimum(ways, out, comparison, signals.stop());
   const Scores scores = score(comparison);
   write_files(out, comparison, scores);
   print(out, comparison, scores, arguments);

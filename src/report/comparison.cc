@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
-#include "report/run_data.h"
+#include "report/trace_window.h"
 
 namespace hocket {
 namespace {
@@ -12,6 +14,27 @@ namespace {
 const Series* find_series(const RunData& run, const std::string& key) {
   const auto at = run.series.find(key);
   return at == run.series.end() ? nullptr : &at->second;
+}
+
+constexpr double kStepsShown = 6;
+constexpr std::size_t kMostSpans = 1500;
+
+// What summary.json holds below its first level.
+void read_details(const std::filesystem::path& path, TrainTrial& trial) {
+  std::ifstream stream(path);
+  const auto json = nlohmann::json::parse(stream, nullptr, false);
+  if (!json.is_object()) return;
+  for (const auto& rank : json.value("ranks", nlohmann::json::array())) {
+    const auto counts = rank.find("staleness_histogram");
+    if (counts == rank.end() || !counts->is_array()) continue;
+    if (trial.staleness_counts.size() < counts->size()) trial.staleness_counts.resize(counts->size(), 0);
+    for (std::size_t i = 0; i < counts->size(); ++i) {
+      if ((*counts)[i].is_number()) trial.staleness_counts[i] += (*counts)[i].get<double>();
+    }
+  }
+  const auto hogwild = json.find("hogwild");
+  if (hogwild != json.end() && hogwild->is_object())
+    trial.conflict_rate = hogwild->value("conflict_rate", 0.0);
 }
 
 std::vector<TestPoint> tests_of(const RunData& run) {
@@ -55,6 +78,13 @@ void load_trial(const std::filesystem::path& folder, TrainTrial& trial) {
   trial.bytes_sent = number("bytes_sent");
   trial.peak_rss_bytes = number("peak_rss_bytes");
   trial.parameter_hash = run.find_summary("parameter_hash").value_or("");
+  trial.steps = number("steps");
+  trial.staleness = number("staleness");
+  trial.is_emulated = run.is_emulated();
+  trial.staleness_counts.clear();
+  read_details(folder / "summary.json", trial);
+  trial.window =
+      trace_window(run.trace, kStepsShown * trial.train_seconds / std::max(1.0, trial.steps), kMostSpans);
   trial.tests = tests_of(run);
   trial.has_accuracy = find_series(run, "eval/test/accuracy") != nullptr;
 }
@@ -70,6 +100,13 @@ bool Comparison::judges_by_loss() const {
   return std::any_of(ways.begin(), ways.end(), [](const ComparedWay& way) {
     return std::any_of(way.trials.begin(), way.trials.end(),
                        [](const TrainTrial& trial) { return !trial.tests.empty() && !trial.has_accuracy; });
+  });
+}
+
+bool Comparison::is_emulated() const {
+  return std::any_of(ways.begin(), ways.end(), [](const ComparedWay& way) {
+    return std::any_of(way.trials.begin(), way.trials.end(),
+                       [](const TrainTrial& trial) { return trial.is_emulated; });
   });
 }
 
@@ -92,6 +129,10 @@ std::vector<std::string> Comparison::notices() const {
   if (most > 1 && threads == 0) {
     sentences.push_back(
         "One worker has all cores here, several divide them; --threads 1 gives each worker one core.");
+  }
+  if (is_emulated()) {
+    sentences.emplace_back("Emulated: workers slept, or messages waited, as on slower machines and links.");
+    sentences.emplace_back("Times, speed-ups, shares and costs are of those; errors and bytes are real.");
   }
   return sentences;
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "report/run_data.h"
+
 namespace hocket {
 
 // One test of the model while it was trained. Seconds are of training: tests and checkpoints do not count.
@@ -39,6 +41,13 @@ struct TrainTrial {
   double samples_per_second = 0;
   double bytes_sent = 0;
   double peak_rss_bytes = 0;
+  double steps = 0;
+  double staleness = 0;                    // Mean over the gradients.
+  std::vector<double> staleness_counts{};  // How many had staleness 0, 1, …
+  std::optional<double> conflict_rate{};   // Of Hogwild's writes.
+  std::optional<double> objective{};       // Mean loss over the training data in the end, of a convex model.
+  bool is_emulated = false;                // Workers slept, or links were slowed down.
+  TraceData window{};                      // Some steps in the middle.
   std::string parameter_hash{};
   std::vector<TestPoint> tests{};
   bool has_accuracy = true;  // Else errors are losses.
@@ -77,10 +86,12 @@ struct Comparison {
   int threads = 0;  // Of each worker; 0: the workers of a way divide the cores, so one has all of them.
   std::optional<double> target_error;  // Empty: the error that every run that was done reached.
   Prices prices;
+  std::optional<double> optimum{};  // Of the training loss, where the model is convex.
   std::vector<ComparedWay> ways;
 
   bool is_complete() const;                    // No trial is pending.
   bool judges_by_loss() const;                 // The model does not classify.
+  bool is_emulated() const;                    // Any run is.
   const char* measure() const;                 // "test error" or "test loss".
   std::string error_text(double error) const;  // "12.34 %" or "0.1234".
   // What the machine makes of the figures, in whole sentences.

@@ -2,6 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/scaling.h"
+#include "report/winners.h"
+
 namespace hocket {
 namespace {
 
@@ -78,12 +81,44 @@ Json trial_json(const TrainTrial& trial) {
   json["samples_per_second"] = trial.samples_per_second;
   json["bytes_sent"] = trial.bytes_sent;
   json["peak_rss_bytes"] = trial.peak_rss_bytes;
+  json["steps"] = trial.steps;
+  json["staleness"] = trial.staleness;
+  json["emulated"] = trial.is_emulated;
   json["parameter_hash"] = trial.parameter_hash;
   json["tests"] = Json::array();
   for (const TestPoint& test : trial.tests) {
     json["tests"].push_back({test.step, test.epoch, test.seconds, test.bytes, test.error});
   }
   return json;
+}
+
+Json winners_json(const Comparison& comparison, const Scores& scores) {
+  Json json = Json::array();
+  for (const Winner& winner : winners(comparison, scores)) {
+    json.push_back({{"criterion", winner.criterion},
+                    {"way", comparison.ways[winner.way].label},
+                    {"by", winner.figure},
+                    {"emulated", scores.ways[winner.way].is_emulated}});
+  }
+  return json;
+}
+
+Json points_json(const std::vector<ScalingPoint>& points) {
+  Json json = Json::array();
+  for (const ScalingPoint& point : points) {
+    json.push_back(
+        {{"workers", point.workers}, {"speed_up", point.speed_up}, {"communication", point.communication}});
+  }
+  return json;
+}
+
+Json scaling_json(const Comparison& comparison, const Scores& scores) {
+  const std::optional<ModelledScaling> scaling = model_scaling(comparison, scores);
+  if (!scaling) return nullptr;
+  return {{"from", comparison.ways[scaling->from].label},
+          {"assumption", scaling->assumption},
+          {"ring", points_json(scaling->ring)},
+          {"master", points_json(scaling->master)}};
 }
 
 Json way_json(const Comparison& comparison, const ComparedWay& way, const WayScore& score) {
@@ -103,6 +138,7 @@ Json way_json(const Comparison& comparison, const ComparedWay& way, const WaySco
   json["throughput_speed_up"] = or_null(score.throughput_speedup);
   json["best_error"] = or_null(score.best_error);
   json["gap"] = or_null(score.gap);
+  json["optimum_gap"] = or_null(score.optimum_gap);
   json["samples_per_second"] = score.samples_per_second;
   json["wall_seconds"] = score.wall_seconds;
   json["train_seconds"] = score.train_seconds;
@@ -114,6 +150,9 @@ Json way_json(const Comparison& comparison, const ComparedWay& way, const WaySco
   json["bytes_sent"] = score.bytes_sent;
   json["exposed_comm_fraction"] = score.exposed_comm_fraction;
   json["peak_rss_bytes"] = score.peak_rss_bytes;
+  json["staleness"] = {{"mean", score.staleness}, {"shares", score.staleness_shares}};
+  json["conflict_rate"] = or_null(score.conflict_rate);
+  json["emulated"] = score.is_emulated;
   json["curve"] = curve_json(score.curve);
   json["runs"] = Json::array();
   for (const TrainTrial& trial : way.trials) json["runs"].push_back(trial_json(trial));
@@ -133,6 +172,10 @@ std::string to_json(const Comparison& comparison, const Scores& scores) {
   json["threads"] = comparison.threads;
   json["notices"] = comparison.notices();
   json["version"] = comparison.version;
+  json["emulated"] = comparison.is_emulated();
+  json["optimum"] = or_null(comparison.optimum);
+  json["winners"] = winners_json(comparison, scores);
+  json["modelled_scaling"] = scaling_json(comparison, scores);
   json["ways"] = Json::array();
   for (std::size_t i = 0; i < comparison.ways.size(); ++i) {
     json["ways"].push_back(way_json(comparison, comparison.ways[i], scores.ways[i]));

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "report/compare_js.h"
 #include "report/comparison_json.h"
 #include "report/html.h"
 #include "report/page.h"
+#include "report/scaling.h"
+#include "report/timeline_js.h"
+#include "report/winners.h"
 
 namespace hocket {
 namespace {
@@ -88,6 +92,7 @@ const std::vector<Column>& stability_columns() {
       {"Worst", CELL(error_shown(all, score.worst_error))},
       {"Best", CELL(error_shown(all, score.best_error))},
       {"Gap to one worker", CELL(error_shown(all, score.gap))},
+      {"Training loss above its least", CELL(shown(score.optimum_gap, plain))},
       {"Diverged", CELL(fmt::format("{} of {}", score.diverged, score.runs))},
       {"Failed", CELL(std::to_string(score.failed))},
       {"Same bits again", CELL(score.repeats_bitwise ? (*score.repeats_bitwise ? "yes" : "no") : kMissing)},
@@ -107,15 +112,22 @@ const std::vector<Column>& resource_columns() {
       {"CPU time", CELL(seconds(score.cpu_seconds))},
       {"Sent in a run", CELL(megabytes(score.bytes_sent))},
       {"Communication not hidden", CELL(percent(score.exposed_comm_fraction))},
+      {"Staleness", CELL(score.staleness_shares.empty() ? kMissing : plain(score.staleness))},
+      {"Conflicts", CELL(shown(score.conflict_rate, percent))},
       {"Peak memory", CELL(megabytes(score.peak_rss_bytes))}};
   return columns;
 }
 
 #undef CELL
 
+constexpr const char* kEmulated = R"( <span class="badge warn">emulated</span>)";
+
 std::string way_head(const Comparison& comparison, std::size_t index) {
-  return fmt::format(R"(<tr><th><span class="swatch" data-swatch="{}"></span>{}</th>)", index,
-                     escape_html(comparison.ways[index].label));
+  const std::vector<TrainTrial>& trials = comparison.ways[index].trials;
+  const bool is_emulated =
+      std::any_of(trials.begin(), trials.end(), [](const TrainTrial& trial) { return trial.is_emulated; });
+  return fmt::format(R"(<tr><th><span class="swatch" data-swatch="{}"></span>{}{}</th>)", index,
+                     escape_html(comparison.ways[index].label), is_emulated ? kEmulated : "");
 }
 
 std::string table(const Comparison& comparison, const Scores& scores, const std::string& title,
@@ -175,12 +187,78 @@ std::string runs(const Comparison& comparison) {
   return html + "</tbody></table></div>\n";
 }
 
-std::string chart(const char* name, const char* title, const char* form = "") {
-  const bool is_wide = *form != 0;
-  return fmt::format(R"(<figure{3}><figcaption>{1}</figcaption>
+// The figures of one page, each of which says what is emulated in it.
+class Figures {
+ public:
+  explicit Figures(const Comparison& comparison) : mark_(comparison.is_emulated() ? kEmulated : "") {}
+
+  std::string chart(const char* name, const char* title, const char* form = "") const {
+    const bool is_wide = *form != 0;
+    return fmt::format(R"(<figure{3}><figcaption>{1}{4}</figcaption>
 <div class="plot{2}"><canvas data-chart="{0}" role="img" aria-label="{1}"></canvas></div></figure>
 )",
-                     name, title, form, is_wide ? " class=\"wide\"" : "");
+                       name, title, form, is_wide ? " class=\"wide\"" : "", mark_);
+  }
+
+  std::string gantt() const {
+    return fmt::format(
+        R"(<figure class="wide"><figcaption>Some steps in the middle of a run of each way{}</figcaption>
+<div class="timeline"><canvas id="timeline" tabindex="0" role="img" aria-label="Timeline of what each thread did"></canvas>
+<div class="tip" id="timeline-tip" hidden></div></div><ul class="legend">
+<li><i data-kind="compute"></i>compute</li><li><i data-kind="communication"></i>communication</li>
+<li><i data-kind="wait"></i>wait</li><li><i data-kind="data"></i>data</li></ul></figure>
+)",
+        mark_);
+  }
+
+ private:
+  const char* mark_;
+};
+
+// A run of each way whose steps were recorded.
+const TrainTrial* find_traced(const ComparedWay& way) {
+  for (const TrainTrial& trial : way.trials) {
+    if (trial.status == TrialStatus::done && !trial.window.spans.empty()) return &trial;
+  }
+  return nullptr;
+}
+
+nlohmann::ordered_json trace_json(const ComparedWay& way, const TraceData& trace) {
+  nlohmann::ordered_json json{{"label", way.label}, {"trace", {}}};
+  auto& all = json["trace"] = {{"lanes", nlohmann::ordered_json::array()},
+                               {"names", nlohmann::ordered_json::array()},
+                               {"spans", nlohmann::ordered_json::array()}};
+  for (const TraceLane& lane : trace.lanes)
+    all["lanes"].push_back({{"process", lane.process}, {"thread", lane.thread}});
+  for (const TraceName& name : trace.names)
+    all["names"].push_back({{"text", name.text}, {"kind", name.kind}});
+  for (const TraceSpan& span : trace.spans) {
+    all["spans"].push_back({span.lane, span.name, span.start, span.duration});
+  }
+  return json;
+}
+
+// compare.json, and for the timeline what compare.json has no need of.
+std::string page_data(const Comparison& comparison, const Scores& scores) {
+  auto json = nlohmann::ordered_json::parse(to_json(comparison, scores));
+  json["runs"] = nlohmann::ordered_json::array();
+  for (const ComparedWay& way : comparison.ways) {
+    if (const TrainTrial* trial = find_traced(way)) json["runs"].push_back(trace_json(way, trial->window));
+  }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string winners_table(const Comparison& comparison, const Scores& scores) {
+  const std::vector<Winner> all = winners(comparison, scores);
+  if (all.empty()) return "";
+  std::string html =
+      "<h2>Winners</h2>\n<div class=\"table dense\"><table id=\"winners\">\n<thead><tr><th>way</th>"
+      "<th>criterion</th><th>by</th></tr></thead>\n<tbody>\n";
+  for (const Winner& winner : all) {
+    html += fmt::format("{}<td>{}</td><td>{}</td></tr>\n", way_head(comparison, winner.way), winner.criterion,
+                        escape_html(winner.figure));
+  }
+  return html + "</tbody></table></div>\n";
 }
 
 template <typename Value>
@@ -192,6 +270,10 @@ bool varies(const Comparison& comparison, Value ComparedWay::*member) {
 std::string charts(const Comparison& comparison, const Scores& scores) {
   const auto any = [&](auto claim) { return std::any_of(scores.ways.begin(), scores.ways.end(), claim); };
   std::string html = "<h2>Curves</h2>\n<div class=\"charts\">\n";
+  const Figures figures(comparison);
+  const auto chart = [&](const char* name, const char* title, const char* form = "") {
+    return figures.chart(name, title, form);
+  };
   if (any([](const WayScore& way) { return !way.curve.empty(); })) {
     html += chart("time", "Error over time") + chart("epochs", "Error over epochs");
     if (any([](const WayScore& way) { return way.bytes_sent > 0; }))
@@ -208,7 +290,14 @@ std::string charts(const Comparison& comparison, const Scores& scores) {
   }
   if (any([](const WayScore& way) { return way.done > 0; }))
     html += chart("shares", "Where the training time went", " bars");
-  return html + "</div>\n";
+  if (any([](const WayScore& way) { return !way.staleness_shares.empty(); }))
+    html += chart("staleness", "Staleness of gradients");
+  const auto is_traced = [](const ComparedWay& way) { return find_traced(way) != nullptr; };
+  if (std::any_of(comparison.ways.begin(), comparison.ways.end(), is_traced)) html += figures.gantt();
+  html += "</div>\n";
+  if (const auto scaling = model_scaling(comparison, scores))
+    html += fmt::format("<p class=\"note\">Dashed lines are {}.</p>\n", escape_html(scaling->assumption));
+  return html;
 }
 
 std::string header(const Comparison& comparison, const Scores& scores) {
@@ -241,7 +330,7 @@ std::string render_comparison_page(const Comparison& comparison, const Scores& s
   PageParts page;
   page.title = fmt::format("{} ways to train {}", comparison.ways.size(), comparison.model);
   page.header = header(comparison, scores);
-  page.main = notices(comparison);
+  page.main = notices(comparison) + winners_table(comparison, scores);
   page.main += table(comparison, scores, "Efficiency and cost", efficiency_columns());
   page.main += table(comparison, scores, "Stability and complexity", stability_columns());
   page.main += charts(comparison, scores);
@@ -255,8 +344,8 @@ std::string render_comparison_page(const Comparison& comparison, const Scores& s
       "sample. Bands reach from the best to the worst seed. Time is training time: tests and checkpoints do "
       "not count. Bytes to the target are a run's total in proportion to its steps.",
       escape_html(comparison.version));
-  page.data = to_json(comparison, scores);
-  page.scripts = {kCompareJs};
+  page.data = page_data(comparison, scores);
+  page.scripts = {kCompareJs, kTimelineJs};
   return render_page(page);
 }
 

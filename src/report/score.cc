@@ -145,7 +145,25 @@ std::vector<CurvePoint> curve_of(const std::vector<const TrainTrial*>& trials) {
   }
 }
 
-void score_the_rest(const ComparedWay& way, const Prices& prices, WayScore& score) {
+void score_staleness(const std::vector<const TrainTrial*>& done, WayScore& score) {
+  score.staleness = median_over(done, [](const TrainTrial& trial) { return trial.staleness; });
+  double all = 0;
+  std::vector<double> rates;
+  for (const TrainTrial* trial : done) {
+    score.is_emulated = score.is_emulated || trial->is_emulated;
+    if (trial->conflict_rate) rates.push_back(*trial->conflict_rate);
+    score.staleness_shares.resize(std::max(score.staleness_shares.size(), trial->staleness_counts.size()), 0);
+    for (std::size_t i = 0; i < trial->staleness_counts.size(); ++i) {
+      score.staleness_shares[i] += trial->staleness_counts[i];
+      all += trial->staleness_counts[i];
+    }
+  }
+  for (double& share : score.staleness_shares) share /= std::max(all, 1.0);
+  if (!rates.empty()) score.conflict_rate = median_of(std::move(rates));
+}
+
+void score_the_rest(const ComparedWay& way, const Prices& prices, std::optional<double> optimum,
+                    WayScore& score) {
   const std::vector<const TrainTrial*> done = trials_with(way, TrialStatus::done);
   if (done.empty()) return;
   const auto median = [&](double TrainTrial::*member) {
@@ -167,10 +185,17 @@ void score_the_rest(const ComparedWay& way, const Prices& prices, WayScore& scor
   }
   if (!best.empty()) score.best_error = median_of(std::move(best));
   score.shares = shares_of(done);
+  score_staleness(done, score);
+  std::vector<double> objectives;
+  for (const TrainTrial* trial : done) {
+    if (trial->objective) objectives.push_back(*trial->objective);
+  }
+  if (optimum && !objectives.empty()) score.optimum_gap = median_of(std::move(objectives)) - *optimum;
   score.curve = curve_of(done);
 }
 
-WayScore score_alone(const ComparedWay& way, std::optional<double> target, const Prices& prices) {
+WayScore score_alone(const ComparedWay& way, std::optional<double> target, const Comparison& comparison) {
+  const Prices& prices = comparison.prices;
   WayScore score;
   for (const TrainTrial& trial : way.trials) {
     if (trial.status == TrialStatus::pending || trial.is_repeat) continue;
@@ -181,7 +206,7 @@ WayScore score_alone(const ComparedWay& way, std::optional<double> target, const
   }
   if (target) score_efficiency(way, *target, prices, score);
   score_stability(way, score);
-  score_the_rest(way, prices, score);
+  score_the_rest(way, prices, comparison.optimum, score);
   return score;
 }
 
@@ -231,7 +256,7 @@ Scores score(const Comparison& comparison) {
   Scores scores;
   scores.target_error = chosen_target(comparison);
   for (const ComparedWay& way : comparison.ways) {
-    scores.ways.push_back(score_alone(way, scores.target_error, comparison.prices));
+    scores.ways.push_back(score_alone(way, scores.target_error, comparison));
   }
   for (std::size_t i = 0; i < comparison.ways.size(); ++i) score_against_others(comparison, i, scores.ways);
   return scores;

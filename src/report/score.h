@@ -62,13 +62,18 @@ struct WayScore {
   Needed speedup;  // Over one worker in time to the target.
   std::optional<double> throughput_speedup;
   std::optional<double> best_error;
-  std::optional<double> gap;  // Of the best error to one worker's.
+  std::optional<double> gap;          // Of the best error to one worker's.
+  std::optional<double> optimum_gap;  // Of the training loss to its least value, where the model is convex.
   double samples_per_second = 0;
   double wall_seconds = 0;
   double train_seconds = 0;
   double cpu_seconds = 0;
   double bytes_sent = 0;
   double peak_rss_bytes = 0;
+  double staleness = 0;
+  std::vector<double> staleness_shares{};  // Of the gradients, with staleness 0, 1, …; empty: not measured.
+  std::optional<double> conflict_rate{};
+  bool is_emulated = false;
   double exposed_comm_fraction = 0;
   TimeShares shares;
   std::vector<CurvePoint> curve;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "train/shared_values.h"
 
 namespace hocket {
 namespace {
@@ -106,27 +105,6 @@ TEST(Hogwild, DivergenceEndsAllThreads) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr(kNotFinite));
   }
-}
-
-TEST(SharedValues, AddWhatWasChangedToWhatIsThere) {
-  const Arena shared(64), own(64);
-  const auto all = shared.at<float>(0, 16), mine = own.at<float>(0, 16);
-  for (std::size_t i = 0; i < 16; ++i) all[i] = static_cast<float>(i);
-  SharedValues values(shared, own, DType::f32);
-  values.read();
-  all[3] = 10;  // Another thread, while the gradient is computed,
-  values.read_again();
-  mine[3] += 1;
-  mine[4] += 1;
-  mine[5] += 1;
-  all[4] = 20;  // and while it is applied.
-  const SharedValues::Written written = values.write();
-  EXPECT_EQ(written.numbers, 3);
-  EXPECT_EQ(written.conflicts, 2);
-  EXPECT_EQ(all[3], 11);
-  EXPECT_EQ(all[4], 21);
-  EXPECT_EQ(all[5], 6);
-  EXPECT_EQ(all[6], 6);
 }
 
 }  // namespace

@@ -59,6 +59,41 @@ def check_batches():
     return "batches/compare.html"
 
 
+def check_disciplines():
+    """Disciplines side by side, one worker slow: winners, staleness, knobs, and the word emulated wherever it belongs."""
+    ways = ["--workers", "2", "--sync", "allreduce", "--sync", "ps:ssp,s=2", "--sync", "hogwild"]
+    slow = ["--emulate-compute", "0.005", "--slow", "1=3"]
+    done = run("compare", *SMALL, *ways, *slow, "--steps", "60", "--epochs", "9", "--target-error", "0.5", "--json", "--out", "disciplines")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    alone, by_all, by_servers, threads = result["ways"]
+    assert result["emulated"] and all(way["emulated"] for way in result["ways"]), result
+    assert [len(way["complexity"]["knobs"]) for way in result["ways"]] == [0, 0, 1, 1], result
+    assert not by_all["staleness"]["shares"] and abs(sum(by_servers["staleness"]["shares"]) - 1) < 1e-9, result
+    assert threads["conflict_rate"] is not None and abs(sum(threads["staleness"]["shares"]) - 1) < 1e-9, threads
+    assert threads["bytes_sent"] == 0 and by_servers["bytes_sent"] > 0 and "few parameters" in threads["assumption"], result
+    winners = {winner["criterion"]: winner["way"] for winner in result["winners"]}
+    assert winners["bytes to target"] == threads["way"] and winners["complexity"] == by_all["way"], winners
+    assert {"time to target", "worker seconds to target", "cost to target", "test error"} <= winners.keys()
+    assert "winners\n" in done.stderr and "efficiency and cost, emulated" in done.stderr, done.stderr
+    if result["cores"] >= 2:
+        ring, master = (result["modelled_scaling"][kind] for kind in ("ring", "master"))
+        assert [point["workers"] for point in ring] == [2, 4, 8, 16, 32, 64], ring
+        assert master[-1]["communication"] > ring[-1]["communication"], result["modelled_scaling"]
+    page = pathlib.Path("disciplines/compare.html").read_text()
+    assert page.count("<figcaption>") == page.count('emulated</span></figcaption>'), "a figure does not say that it is emulated"
+    assert 'id="winners"' in page
+    return "disciplines/compare.html"
+
+
+def check_convex():
+    """A convex model is judged by its distance to the optimum that L-BFGS finds."""
+    result = compare("--model", "logreg", "--data", "synthetic:sparse,samples=2000,features=20,nonzeros=6", "--threads", 1,
+                     "--optimizer", "sgd", "--lr", 4, "--epochs", 10, "--workers", "2", "--sync", "ps:bsp;hogwild", "--out", "convex")
+    losses = [way["optimum_gap"] for way in result["ways"]]
+    assert len(losses) == 3 and 0 < result["optimum"] < 0.7 and all(0 <= gap < 0.05 for gap in losses), (result["optimum"], losses)
+
+
 def check_divergence():
     """A huge rate diverges: its row says so, and the comparison goes on to its end."""
     result = compare(*SMALL, "--workers", "2", "--lr", "1e30", "--steps", "20", "--target-error", "0.5", "--out", "huge")
@@ -122,6 +157,8 @@ def check_page(chromium, page, charts):
 
 workers_page = check_scores()
 batches_page = check_batches()
+disciplines_page = check_disciplines()
+check_convex()
 check_divergence()
 check_interruption()
 check_losses()
@@ -129,5 +166,6 @@ check_refusals()
 browser = find_browser()
 if not browser:
     skip("chromium is missing; the pages were written but not opened")
-check_page(browser, workers_page, charts=7)
-check_page(browser, batches_page, charts=6)
+check_page(browser, workers_page, charts=8)
+check_page(browser, batches_page, charts=7)
+check_page(browser, disciplines_page, charts=9)

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/units.h"
+#include "report/winners.h"
 
 namespace hocket {
 namespace {
@@ -90,21 +91,42 @@ std::string stability_table(const Comparison& comparison, const Scores& scores) 
   const bool is_loss = comparison.judges_by_loss();
   const Format error = is_loss ? loss_text : error_text;
   std::vector<Row> rows{{"way", is_loss ? "test loss" : "error %", "worst", "gap", "diverged", "same bits",
-                         "knobs", "samples/s", "compute", "comm.", "wait"}};
+                         "knobs", "samples/s", "compute", "comm.", "wait", "stale"}};
   for (std::size_t i = 0; i < scores.ways.size(); ++i) {
     const WayScore& score = scores.ways[i];
     const bool has_runs = score.done > 0;
     const auto share = [&](double value) { return has_runs ? share_text(value) : "-"; };
-    rows.push_back(
-        {comparison.ways[i].label, score.final_error ? mean_text(*score.final_error, score.done, error) : "-",
-         shown(score.worst_error, error), shown(score.gap, is_loss ? loss_gap_text : gap_text),
-         fmt::format("{} of {}", score.diverged, score.runs),
-         score.repeats_bitwise ? (*score.repeats_bitwise ? "yes" : "no") : "-",
-         std::to_string(comparison.ways[i].knobs.size()),
-         has_runs ? count_text(static_cast<std::int64_t>(score.samples_per_second)) : "-",
-         share(score.shares.compute), share(score.shares.communication), share(score.shares.wait)});
+    rows.push_back({comparison.ways[i].label,
+                    score.final_error ? mean_text(*score.final_error, score.done, error) : "-",
+                    shown(score.worst_error, error), shown(score.gap, is_loss ? loss_gap_text : gap_text),
+                    fmt::format("{} of {}", score.diverged, score.runs),
+                    score.repeats_bitwise ? (*score.repeats_bitwise ? "yes" : "no") : "-",
+                    std::to_string(comparison.ways[i].knobs.size()),
+                    has_runs ? count_text(static_cast<std::int64_t>(score.samples_per_second)) : "-",
+                    share(score.shares.compute), share(score.shares.communication), share(score.shares.wait),
+                    score.staleness_shares.empty() ? "-" : number_text(score.staleness)});
   }
   return aligned(std::move(rows));
+}
+
+// Of a convex model, whose least training loss is known.
+std::string optimum_text(const Comparison& comparison, const Scores& scores) {
+  if (!comparison.optimum) return "";
+  std::string text = fmt::format("\ntraining loss above its least, {:.6g}\n", *comparison.optimum);
+  for (std::size_t i = 0; i < scores.ways.size(); ++i) {
+    if (!scores.ways[i].optimum_gap) continue;
+    text += fmt::format("{:<26}{:.3g}\n", comparison.ways[i].label, *scores.ways[i].optimum_gap);
+  }
+  return text;
+}
+
+std::string winners_text(const Comparison& comparison, const Scores& scores) {
+  std::string text;
+  for (const Winner& winner : winners(comparison, scores)) {
+    text +=
+        fmt::format("{:<26}{} ({})\n", winner.criterion, comparison.ways[winner.way].label, winner.figure);
+  }
+  return text.empty() ? "" : "\nwinners\n" + text;
 }
 
 std::string complaints(const Comparison& comparison) {
@@ -136,9 +158,11 @@ std::string describe(const Comparison& comparison, const Scores& scores) {
         fmt::format(", to a {} of {}{}", comparison.measure(), comparison.error_text(*scores.target_error),
                     comparison.target_error ? "" : ", which every run reached");
   }
-  return text + "\n\nefficiency and cost\n" + efficiency_table(comparison, scores) +
-         "\nstability and complexity\n" + stability_table(comparison, scores) + '\n' + footnotes(comparison) +
-         complaints(comparison);
+  const char* mark = comparison.is_emulated() ? ", emulated" : "";
+  text += fmt::format("\n\nefficiency and cost{}\n{}\nstability and complexity{}\n{}", mark,
+                      efficiency_table(comparison, scores), mark, stability_table(comparison, scores));
+  return text + optimum_text(comparison, scores) + winners_text(comparison, scores) + '\n' +
+         footnotes(comparison) + complaints(comparison);
 }
 
 }  // namespace hocket

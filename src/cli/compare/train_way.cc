@@ -43,7 +43,21 @@ std::string mesh_assumption(const std::string& value) {
 }
 
 std::string sync_word(const std::string& value, bool) { return value == kAllReduce ? "" : value; }
-std::string sync_knob(const std::string& value) { return value == kAllReduce ? "" : "sync"; }
+// The options that the discipline adds, whether given or not.
+std::string sync_knob(const std::string& value) {
+  switch (Discipline::parse(value).kind) {
+    case DisciplineKind::allreduce:
+    case DisciplineKind::bsp:
+    case DisciplineKind::asp: return "";
+    case DisciplineKind::ssp: return "s";
+    case DisciplineKind::kofn: return "k, late";
+    case DisciplineKind::softsync: return "n, rate";
+    case DisciplineKind::downpour: return "nfetch, npush, warm, scale";
+    case DisciplineKind::sandblaster: return "portions, history";
+    case DisciplineKind::hogwild: return "rows";
+  }
+  return "sync";
+}
 std::string sync_assumption(const std::string& value) {
   switch (Discipline::parse(value).kind) {
     case DisciplineKind::allreduce: return "";
@@ -259,8 +273,10 @@ std::string folder_name(std::string_view label) {
 std::vector<std::string> knobs_of(const TrainWay& way) {
   std::vector<std::string> knobs;
   for (std::size_t i = 0; i < way.values.size(); ++i) {
-    const std::string knob = way_columns()[i].knob(way.values[i]);
-    if (!knob.empty()) knobs.push_back(knob);
+    const std::string words = way_columns()[i].knob(way.values[i]);
+    for (const std::string& knob : words.empty() ? std::vector<std::string>() : split(words, ',')) {
+      knobs.push_back(knob.substr(knob.find_first_not_of(' ')));
+    }
   }
   return knobs;
 }

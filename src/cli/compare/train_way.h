@@ -17,7 +17,8 @@ struct WayColumn {
   char separator = ',';  // Between the values of one list.
   std::string alone{};   // Its value with one worker; empty: the same as with several.
   std::string (*word)(const std::string& value, bool varies);  // In the way's label; may be empty.
-  // What the value adds: a knob beyond those of one worker, and a sentence on what it takes for granted.
+  // What the value adds: knobs beyond those of one worker, separated by commas, and a sentence on what it
+  // takes for granted.
   std::string (*knob)(const std::string& value);
   std::string (*assumption)(const std::string& value);
 };

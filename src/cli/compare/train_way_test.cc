@@ -102,6 +102,15 @@ TEST(TrainWay, CountsTheKnobsThatOneWorkerHasNot) {
   EXPECT_THAT(assumption_of(ways.back()), HasSubstr("tensor parallel"));
 }
 
+TEST(TrainWay, CountsTheKnobsOfItsDiscipline) {
+  const auto knobs = [](const char* sync) {
+    return knobs_of(ways_of({{"workers", {"2"}}, {"sync", {sync}}}).back());
+  };
+  EXPECT_THAT(knobs("ps:bsp"), IsEmpty());
+  EXPECT_THAT(knobs("ps:ssp,s=3"), ElementsAre("s"));
+  EXPECT_THAT(knobs("downpour"), ElementsAre("nfetch", "npush", "warm", "scale"));
+}
+
 TEST(FolderName, HasNothingThatAShellOrAnAddressWouldMind) {
   EXPECT_EQ(folder_name("4 workers tp=2, ZeRO 1, batch 64"), "4-workers-tp=2-ZeRO-1-batch-64");
 }

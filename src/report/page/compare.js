@@ -58,7 +58,7 @@
   }
 
   // A line for each group of ways that differ in the number of workers alone; it begins with its one worker.
-  function byWorkers(value, y) {
+  function byWorkers(value, y, modelledMember) {
     const groups = [...new Set(ways.filter((way) => way.workers > 1).map((way) => way.group))];
     const lines = groups.map((group, i) => {
       const members = ways.filter((way) => way.group === group && way.workers > 1);
@@ -66,7 +66,14 @@
       const points = rows.map((way) => ({ x: way.workers, y: value(way) })).filter((point) => point.y !== null);
       return line(group, points, color(i + 1), { pointRadius: 4 });
     });
-    const workers = { title: "workers", text: (count) => (Number.isInteger(count) ? String(count) : "") };
+    const modelled = data.modelled_scaling;
+    const dashed = { pointRadius: 2, borderDash: [6, 4] };
+    if (modelled !== null) {
+      const points = (kind) => modelled[kind].map((point) => ({ x: point.workers, y: point[modelledMember] }));
+      lines.push(line("ring, modelled", points("ring"), css("--soft"), dashed));
+      lines.push(line("one master, modelled", points("master"), color(7), { ...dashed, borderDash: [2, 3] }));
+    }
+    const workers = { title: "workers", log: modelled !== null, text: (count) => (Number.isInteger(count) ? String(count) : "") };
     return { type: "line", data: { datasets: lines }, options: options(workers, { ...y, zero: true }) };
   }
 
@@ -90,17 +97,27 @@
     return { type: "line", data: { datasets: dots }, options: options({ title: "cost of a whole run", text: short, zero: true }, { ...error, title: `best ${data.measure}` }) };
   }
 
+  // How many gradients in a hundred had which staleness, of ways that have any.
+  function stale() {
+    const rows = ways.map((way, i) => ({ way, i })).filter(({ way }) => way.staleness.shares.length > 0);
+    const lines = rows.map(({ way, i }) =>
+      line(way.way, way.staleness.shares.map((share, staleness) => ({ x: staleness, y: share })), color(i), { pointRadius: 3 }));
+    const x = { title: "updates by others since the parameters were read", text: short, zero: true };
+    return { type: "line", data: { datasets: lines }, options: options(x, { title: "share of the gradients", text: percent, zero: true }) };
+  }
+
   const median = (estimate) => (estimate === null ? null : estimate.median);
   const charts = {
     time: () => curves({ title: "training time in seconds", text: short }, "seconds"),
     epochs: () => curves({ title: "epochs", text: short }, "epoch"),
     bytes: () => curves({ title: "bytes sent by all workers", text: megabytes }, "bytes"),
-    speedup: () => byWorkers((way) => way.throughput_speed_up, { title: "samples a second, over one worker's", text: short }),
-    communication: () => byWorkers((way) => way.shares.communication, { title: "share of the training time", text: percent }),
+    speedup: () => byWorkers((way) => way.throughput_speed_up, { title: "samples a second, over one worker's", text: short }, "speed_up"),
+    communication: () => byWorkers((way) => way.shares.communication, { title: "share of the training time", text: percent }, "communication"),
     "batch-error": () => byBatch((way) => (way.stability.final_error === null ? null : way.stability.final_error.mean), error),
     "batch-time": () => byBatch((way) => median(way.efficiency.seconds), { title: "seconds to the target", text: short, zero: true }),
     shares: (canvas) => page.timeBars(canvas, ways.map((way) => ({ ...way.shares, name: way.way })), "share of the training time", percent),
     cost: () => costs(),
+    staleness: () => stale(),
   };
   page.chartOf = (canvas) => charts[canvas.dataset.chart](canvas);
 })();
