@@ -33,6 +33,8 @@ Summary planned_summary(const TrainOptions& options, const Start& start, const T
   summary.workers = mesh.size();
   summary.servers = with_servers ? options.servers : 0;
   summary.mesh = mesh.text();
+  if (mesh.size_of("pp") > 1) summary.schedule = options.schedule.empty() ? "1f1b" : options.schedule;
+  summary.micro_batches = options.micro_batches;
   summary.zero = options.zero;
   summary.compress = options.compress;
   summary.restarts = start.restarts;
@@ -98,6 +100,8 @@ Summary summarize(const TrainOptions& options, const Start& start, const Team& t
   summary.peers = result.peers;
   summary.conflicts = result.conflicts;
   summary.shares = result.shares;
+  summary.bubble_fraction = result.bubble_fraction;
+  summary.activation_bytes = result.activation_bytes;
   summary.staleness = mean_staleness(result.gradients);
   summary.bytes_sent = result.bytes_sent;
   summary.messages_sent = result.messages_sent;
@@ -241,6 +245,11 @@ std::string describe(const Run& run) {
                      peers.graph->name, 1 - peers.graph->second_eigenvalue,
                      peers.consensus_distance.value_or(0)));
     if (!peers.steps.empty()) line("steps", fmt::format("{} by worker", fmt::join(peers.steps, ", ")));
+  }
+  if (summary.bubble_fraction) {
+    line("pipeline",
+         fmt::format("{} with {} micro-batches, {} of the ranks' time not computing", summary.schedule,
+                     summary.micro_batches, percent_text(*summary.bubble_fraction)));
   }
   if (summary.portions) {
     line("portions",

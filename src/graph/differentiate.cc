@@ -4,6 +4,7 @@
 #include "graph/differentiate.h"
 
 #include "base/error.h"
+#include "graph/stages.h"
 
 namespace hocket {
 namespace {
@@ -25,6 +26,7 @@ class Differentiation {
     for (auto index = static_cast<int>(graph_.nodes().size()) - 1; index >= 0; --index) pass_back(index);
     std::vector<Gradient> result = keep_parameter_gradients();
     graph_.set_phase(Phase::forward);
+    graph_.set_stage(0);
     return result;
   }
 
@@ -53,6 +55,7 @@ class Differentiation {
       depends = depends || wanted(id);
     }
     if (!reached || !depends) return;
+    graph_.set_stage(node.stage);
     const std::vector<Gradient> parts = node.op->gradient(graph_, node, dy);
     HOCKET_CHECK(parts.size() == node.inputs.size(), "{} returned {} gradients", node.op->name(),
                  parts.size());
@@ -80,6 +83,7 @@ class Differentiation {
     for (const ValueId id : graph_.values_of(Role::parameter)) {
       Gradient gradient = gradient_of(id);
       if (gradient.value && gradient.value.info().role != Role::activation) {
+        graph_.set_stage(home_stage(graph_, id));
         gradient.value = graph_.add("scale", {gradient.value}, {}, "d." + graph_.value(id).name);
       }
       if (gradient.value) graph_.value(gradient.value.id()).role = Role::gradient;

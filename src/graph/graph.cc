@@ -60,6 +60,7 @@ std::vector<Value> Graph::apply(std::string_view op, std::span<const Value> inpu
   node.name = unique_name(name.empty() ? op : name);
   node.attributes = std::move(attributes);
   node.phase = phase_;
+  node.stage = stage_;
   check_attributes(node);
 
   std::vector<Type> types;
@@ -118,6 +119,7 @@ std::unique_ptr<Graph> Graph::clone() const {
   copy->nodes_ = nodes_;
   copy->outputs_ = outputs_;
   copy->phase_ = phase_;
+  copy->stage_ = stage_;
   return copy;
 }
 

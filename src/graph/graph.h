@@ -50,6 +50,8 @@ struct ValueInfo {
   Attributes attributes;          // Of a source: its initializer, sparse=1, …; see nn/initializer.h.
 };
 
+inline constexpr int kEveryStage = -1;
+
 // One application of an operator. Nodes stand in the graph in an order in which they can run.
 struct Node {
   std::string name;
@@ -58,6 +60,7 @@ struct Node {
   std::vector<ValueId> outputs;
   Attributes attributes;
   Phase phase = Phase::forward;
+  int stage = 0;  // The part of a pipeline that runs it; see stages.h.
 };
 
 // A handle to a value of a graph, for building: cheap to copy, valid as long as the graph.
@@ -118,6 +121,7 @@ class Graph {
 
   // The phase that nodes added from now on belong to.
   void set_phase(Phase phase) { phase_ = phase; }
+  void set_stage(int stage) { stage_ = stage; }  // The same of the stage.
 
   // The values of one role, in the order of their creation.
   std::vector<ValueId> values_of(Role role) const;
@@ -134,6 +138,7 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<std::pair<std::string, ValueId>> outputs_;
   Phase phase_ = Phase::forward;
+  int stage_ = 0;
 };
 
 // The index of the node that computes each value, or -1 for a source.

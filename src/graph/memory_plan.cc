@@ -196,15 +196,28 @@ class Planner {
       for (const ValueId id : nodes[i].inputs) {
         const auto value = static_cast<std::size_t>(id);
         last_use_[value] = static_cast<int>(i);
-        if (producer[value] >= 0 &&
-            nodes[static_cast<std::size_t>(producer[value])].phase != nodes[i].phase) {
+        if (producer[value] >= 0 && !run_together(nodes[static_cast<std::size_t>(producer[value])], nodes[i]))
           crosses_[value] = true;
-        }
       }
     }
+    keep_messages();
     for (const auto& [name, id] : graph_.outputs()) {
       last_use_[static_cast<std::size_t>(id)] = kForever;
       crosses_[static_cast<std::size_t>(id)] = true;
+    }
+  }
+
+  static bool run_together(const Node& a, const Node& b) { return a.phase == b.phase && a.stage == b.stage; }
+
+  // What is received may arrive while other slots are worked on; what is sent may leave as late.
+  void keep_messages() {
+    is_sent_.assign(static_cast<std::size_t>(graph_.value_count()), false);
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->name() == "receive") crosses_[static_cast<std::size_t>(node.outputs[0])] = true;
+      if (node.op->name() != "send") continue;
+      const auto value = static_cast<std::size_t>(node.inputs[0]);
+      is_sent_[value] = crosses_[value] = true;
+      last_use_[value] = kForever;
     }
   }
 
@@ -238,7 +251,8 @@ class Planner {
   void start_block(std::size_t value, int index) {
     block_of_[value] = static_cast<int>(blocks_.size());
     const std::size_t bytes = align_up(bytes_of(graph_.value(static_cast<ValueId>(value))));
-    blocks_.push_back({index, std::max(index, last_use_[value]), bytes, crosses_[value], 0});
+    const int first = is_sent_[value] ? 0 : index;
+    blocks_.push_back({first, std::max(index, last_use_[value]), bytes, crosses_[value], 0});
   }
 
   void give_memory_in(const Bundle& bundle, ValueId id, int index) {
@@ -259,6 +273,7 @@ class Planner {
     Block& home = blocks_[static_cast<std::size_t>(block)];
     home.last = std::max(home.last, last_use_[value]);
     home.crosses_phases = home.crosses_phases || crosses_[value];
+    if (is_sent_[value]) home.first = 0;
     block_of_[value] = block;
   }
 
@@ -320,6 +335,7 @@ class Planner {
   std::unordered_map<ValueId, Bundle> bundles_;
   std::vector<int> last_use_;
   std::vector<bool> crosses_;
+  std::vector<bool> is_sent_;
   std::vector<Block> blocks_;
 };
 

@@ -28,7 +28,8 @@ struct Location {
 };
 
 // Where every value of a graph lies. Values whose lifetimes do not overlap share memory; reshapes share their
-// operand's; element-wise operators write over an operand that nobody needs afterwards.
+// operand's; element-wise operators write over an operand that nobody needs afterwards. What is sent to
+// another stage shares its memory with nothing else.
 struct MemoryPlan {
   std::vector<Location> locations;  // By ValueId.
   std::vector<ValueId> inputs;      // The inputs in the order of their numbers.

@@ -11,7 +11,8 @@ namespace hocket {
 namespace {
 
 // In the order of the grid: what talks most comes last.
-constexpr std::array<std::string_view, 2> kAxes{"dp", "tp"};
+constexpr std::array<std::string_view, 3> kAxes{"pp", "dp", "tp"};
+constexpr std::size_t kDp = 1;
 constexpr int kMostRanks = 1 << 20;
 
 int size_in(std::string_view text, std::string_view item) {
@@ -34,7 +35,7 @@ Mesh Mesh::parse(std::string_view text, int workers) {
     const std::string_view name = item.substr(0, equals);
     const auto at = std::find(kAxes.begin(), kAxes.end(), name);
     if (equals == std::string_view::npos || at == kAxes.end()) {
-      throw ConfigError("mesh: {} is not an axis with a size such as dp=2 or tp=2{}", item,
+      throw ConfigError("mesh: {} is not an axis with a size such as dp=2, tp=2 or pp=2{}", item,
                         did_you_mean(name, kAxes));
     }
     int& size = sizes[static_cast<std::size_t>(at - kAxes.begin())];
@@ -44,12 +45,12 @@ Mesh Mesh::parse(std::string_view text, int workers) {
   std::int64_t given = 1;
   for (const int size : sizes) given = std::min<std::int64_t>(given * std::max(size, 1), kMostRanks + 1);
   if (given > kMostRanks) throw ConfigError("mesh: more than {} ranks", kMostRanks);
-  if (sizes[0] == 0) {
+  if (sizes[kDp] == 0) {
     if (workers % given != 0) {
       throw ConfigError("mesh: {} workers cannot be cut into groups of {}", workers, given);
     }
-    sizes[0] = std::max(1, workers / static_cast<int>(given));
-    given *= sizes[0];
+    sizes[kDp] = std::max(1, workers / static_cast<int>(given));
+    given *= sizes[kDp];
   }
   if (workers > 0 && given != workers) {
     throw ConfigError("mesh: its axes make {} ranks, but there are {} workers", given, workers);
@@ -72,6 +73,21 @@ int Mesh::size_of(std::string_view axis) const {
     if (own.name == axis) return own.size;
   }
   return 1;
+}
+
+Mesh Mesh::without(std::string_view axis) const {
+  std::vector<Axis> others;
+  for (const Axis& own : axes_) {
+    if (own.name != axis) others.push_back(own);
+  }
+  return Mesh(others);
+}
+
+int Mesh::rank_without(int rank, std::string_view axis) const {
+  const Mesh others = without(axis);
+  int result = 0;
+  for (const Axis& own : others.axes()) result = result * own.size + share(rank, own.name).index;
+  return result;
 }
 
 int Mesh::stride_of(std::string_view axis) const {

@@ -8,8 +8,8 @@
 
 namespace hocket {
 
-// The ranks of a job as a grid with named axes, as in "dp=2,tp=4": the last axis varies fastest, so that its
-// ranks are neighbours. A value type.
+// The ranks of a job as a grid with named axes, as in "pp=2,dp=2,tp=4": the last axis varies fastest, so that
+// its ranks are neighbours. A value type.
 class Mesh {
  public:
   struct Axis {
@@ -32,6 +32,9 @@ class Mesh {
   AxisShare share(int rank, std::string_view axis) const;
   // The ranks that differ from `rank` along the axis alone, with itself, ascending.
   std::vector<int> members(int rank, std::string_view axis) const;
+
+  Mesh without(std::string_view axis) const;
+  int rank_without(int rank, std::string_view axis) const;  // Where `rank` is in without(axis).
 
   std::string text() const;  // As parse() reads it.
   bool operator==(const Mesh&) const = default;

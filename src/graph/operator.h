@@ -43,8 +43,11 @@ class Operator {
   // in attributes, counts heads, says which rows of a table are here. The default leaves it as it is.
   virtual void localize(Node& node, const PlacementRule& rule, AxisShare share) const;
 
-  // The inputs that it updates in place. A node that updates something is never dead.
+  // The inputs that it updates in place.
   virtual std::vector<int> updates() const { return {}; }
+
+  // Whether it is there for more than its outputs, and so never dead.
+  virtual bool has_effect() const { return !updates().empty(); }
 
   // Multiply-adds count as two. For planning and for `hocket models`.
   virtual double flops(const Node& node, std::span<const Type> inputs, std::span<const Type> outputs) const;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "graph/conversion.h"
+#include "graph/stages.h"
 
 namespace hocket {
 namespace {
@@ -27,6 +28,7 @@ class Placer {
     const std::vector<ValueId> parameters = serial_.values_of(Role::parameter);
     for (std::size_t i = 0; i < gradients.size(); ++i) require_gradient(parameters[i], gradients[i]);
     graph().set_phase(Phase::forward);
+    graph().set_stage(0);
     std::stable_sort(graph().nodes().begin(), graph().nodes().end(),
                      [](const Node& a, const Node& b) { return a.phase < b.phase; });
     for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -62,6 +64,11 @@ class Placer {
     return producer < 0 ? Phase::forward : serial_.nodes()[static_cast<std::size_t>(producer)].phase;
   }
 
+  int stage_of(ValueId id) const {
+    const int producer = producers_[static_cast<std::size_t>(id)];
+    return producer < 0 ? home_stage(serial_, id) : serial_.nodes()[static_cast<std::size_t>(producer)].stage;
+  }
+
   void add_sources() {
     for (ValueId id = 0; id < serial_.value_count(); ++id) {
       if (producers_[static_cast<std::size_t>(id)] >= 0) continue;
@@ -79,10 +86,12 @@ class Placer {
     graph().set_phase(node.phase);
     std::vector<Value> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      graph().set_stage(node.stage == kEveryStage ? stage_of(node.inputs[i]) : node.stage);
       Placements wanted;
       for (const PlacementRule& rule : rules) wanted.push_back(rule.inputs[i]);
       inputs.push_back(converted(node.inputs[i], wanted, node.name));
     }
+    graph().set_stage(node.stage);
     Node own = node;
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
       if (!is_whole(rules[axis])) node.op->localize(own, rules[axis], share(axis));
@@ -166,6 +175,7 @@ class Placer {
   void require_gradient(ValueId parameter, const Gradient& gradient) {
     if (!gradient.value || gradient.row_ids) return;
     graph().set_phase(Phase::backward);
+    graph().set_stage(home_stage(serial_, parameter));
     converted(gradient.value.id(), made_as(parameter), "a gradient");
   }
 
@@ -184,6 +194,7 @@ class Placer {
 
   Value whole_but_dp(ValueId id) {
     graph().set_phase(phase_of(id));
+    graph().set_stage(stage_of(id));
     Placements wanted = made_as(id);
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
       if (axes_[axis].name != "dp") wanted[axis] = Replicated{};

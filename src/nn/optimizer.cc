@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "graph/operators/operands.h"
+#include "graph/stages.h"
 #include "nn/update_spec.h"
 
 namespace hocket {
@@ -118,6 +119,7 @@ void add_updates(Graph& graph, std::span<const Gradient> gradients, const Optimi
     for (const Gradient& gradient : gradients) {
       if (gradient.value) all.push_back(gradient.value);
     }
+    graph.set_stage(kEveryStage);
     const Value sums = square_sums(graph, all);
     const std::vector<Value> results =
         graph.apply("clip_scale", std::vector<Value>{sums}, {{"max", spec.clip}}, "clip");
@@ -126,9 +128,11 @@ void add_updates(Graph& graph, std::span<const Gradient> gradients, const Optimi
   }
   const std::vector<ValueId> parameters = graph.values_of(Role::parameter);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
+    graph.set_stage(home_stage(graph, parameters[i]));
     if (gradients[i].value) add_update(graph, Value(graph, parameters[i]), gradients[i], hyper, scale, spec);
   }
   graph.set_phase(Phase::forward);
+  graph.set_stage(0);
 }
 
 }  // namespace hocket

@@ -1,5 +1,8 @@
 #include "runtime/communicator.h"
 
+#include "base/error.h"
+#include "graph/cut_stages.h"
+
 namespace hocket {
 namespace {
 
@@ -55,6 +58,26 @@ void Communicator::wait(Ticket ticket) {
   if (ticket == 0) return;
   const Clock::time_point start = Clock::now();
   background_->wait(ticket);
+  waited(start);
+}
+
+void Communicator::open_links(int chunks) {
+  links_ = std::make_unique<StageLinks>(groups_.open_channels("pp", channel_count(chunks)));
+}
+
+StageLinks& Communicator::links() {
+  HOCKET_CHECK(links_ != nullptr, "the links between stages are not open");
+  return *links_;
+}
+
+void Communicator::wait(StageLinks::Message& message) {
+  if (links().is_done(message)) {
+    message = {};
+    return;
+  }
+  const Clock::time_point start = Clock::now();
+  links().wait(message);
+  busy_ns_ += ns(Clock::now() - start);
   waited(start);
 }
 

@@ -10,6 +10,7 @@
 
 #include "collective/async_group.h"
 #include "runtime/mesh_groups.h"
+#include "runtime/stage_links.h"
 
 namespace hocket {
 
@@ -34,6 +35,12 @@ class Communicator {
   Ticket start(std::string_view axis, const Operation& operation);
   void wait(Ticket ticket);
 
+  // The links between the stages of a pipeline. All ranks open them at the same time, before a step runs.
+  void open_links(int chunks);
+  bool has_links() const { return links_ != nullptr; }
+  StageLinks& links();
+  void wait(StageLinks::Message& message);
+
   // Memory in which gradients are reduced without a copy.
   std::span<std::byte> allocate_gradients(std::size_t bytes);
 
@@ -54,6 +61,7 @@ class Communicator {
   WaitObserver wait_observer_;
   std::atomic<std::int64_t> busy_ns_ = 0;
   std::int64_t exposed_ns_ = 0;
+  std::unique_ptr<StageLinks> links_;
   std::unique_ptr<Group> background_group_;
   std::unique_ptr<AsyncGroup> background_;
 };

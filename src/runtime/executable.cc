@@ -18,26 +18,42 @@ Executable::Executable(std::unique_ptr<const Graph> graph, const StepLayouts& la
 }
 
 void Executable::prepare(KernelSet kernels, Communicator* communicator) {
-  std::unordered_map<ValueId, std::size_t> pending;  // The exchange that a value comes from.
+  std::unordered_map<ValueId, std::size_t> pending;   // The exchange that a value comes from.
+  std::unordered_map<ValueId, std::size_t> arriving;  // The message.
+  const auto copy_entry = [](auto& map, ValueId from, ValueId to) {
+    if (const auto at = map.find(from); at != map.end()) map[to] = at->second;
+  };
   std::size_t scratch_bytes = 0;
   std::size_t most_operands = 0;
   for (std::size_t i = 0; i < graph_->nodes().size(); ++i) {
     const Node& node = graph_->nodes()[i];
     if (is_alias(*graph_, node)) {
-      if (const auto at = pending.find(node.inputs[0]); at != pending.end())
-        pending[node.outputs[0]] = at->second;
+      copy_entry(pending, node.inputs[0], node.outputs[0]);
+      copy_entry(arriving, node.inputs[0], node.outputs[0]);
       continue;
     }
+    Sequence& sequence = sequence_of(node);
     Instruction instruction;
     instruction.node = static_cast<int>(i);
     for (const ValueId id : node.inputs) {
       instruction.operands.push_back(plan_.locations[static_cast<std::size_t>(id)]);
       if (const auto at = pending.find(id); at != pending.end()) instruction.awaited.push_back(at->second);
+      if (const auto at = arriving.find(id); at != arriving.end()) instruction.arrivals.push_back(at->second);
     }
     instruction.inputs = instruction.operands.size();
     for (const ValueId id : node.outputs)
       instruction.operands.push_back(plan_.locations[static_cast<std::size_t>(id)]);
-    if (communicator != nullptr && CollectiveKernel::is_for(node)) {
+    if (node.op->name() == "receive") {
+      arriving[node.outputs[0]] = transfers_.size();
+      sequence.receives.push_back(transfers_.size());
+      add_transfer(node, node.outputs[0]);
+      continue;
+    }
+    if (node.op->name() == "send") {
+      instruction.sent = transfers_.size();
+      sequence.sends.push_back(transfers_.size());
+      add_transfer(node, node.inputs[0]);
+    } else if (communicator != nullptr && CollectiveKernel::is_for(node)) {
       auto exchange = std::make_unique<CollectiveKernel>(*graph_, node, instruction.operands, *communicator);
       if (exchange->is_deferrable()) {
         instruction.exchange = exchange.get();
@@ -48,22 +64,42 @@ void Executable::prepare(KernelSet kernels, Communicator* communicator) {
           pending[node.inputs[static_cast<std::size_t>(updated)]] = instruction.number;
       }
       kernels_.push_back(std::move(exchange));
+      instruction.kernel = kernels_.back().get();
     } else {
       kernels_.push_back(lower(*graph_, node, kernels));
+      instruction.kernel = kernels_.back().get();
     }
-    instruction.kernel = kernels_.back().get();
-    scratch_bytes = std::max(scratch_bytes, instruction.kernel->scratch_bytes());
+    if (instruction.kernel != nullptr)
+      scratch_bytes = std::max(scratch_bytes, instruction.kernel->scratch_bytes());
     most_operands = std::max(most_operands, instruction.operands.size());
-    instructions_[static_cast<std::size_t>(node.phase)].push_back(std::move(instruction));
+    sequence.instructions.push_back(std::move(instruction));
   }
   scratch_ = Arena(scratch_bytes);
   pointers_.resize(most_operands);
+}
+
+Executable::Sequence& Executable::sequence_of(const Node& node) {
+  std::vector<Sequence>& sequences = sequences_[static_cast<std::size_t>(node.phase)];
+  const std::size_t chunk = node.phase == Phase::update ? 0 : static_cast<std::size_t>(node.stage);
+  if (sequences.size() <= chunk) sequences.resize(chunk + 1);
+  return sequences[chunk];
+}
+
+void Executable::add_transfer(const Node& node, ValueId id) {
+  HOCKET_CHECK(communicator_ != nullptr, "node {}: a stage needs a communicator", node.name);
+  const Type& type = graph_->value(id).type;
+  transfers_.push_back({static_cast<int>(node.attributes.integer("peer", 0)),
+                        static_cast<int>(node.attributes.integer("channel", 0)),
+                        plan_.locations[static_cast<std::size_t>(id)],
+                        static_cast<std::size_t>(type.shape.count()) * size_of(type.dtype)});
 }
 
 Slot Executable::make_slot() const {
   Slot slot;
   slot.arena_ = Arena(plan_.slot_bytes);
   slot.inputs_.assign(plan_.inputs.size(), nullptr);
+  slot.messages_.resize(transfers_.size());
+  slot.is_posted_.assign(transfers_.size(), false);
   return slot;
 }
 
@@ -90,27 +126,75 @@ std::byte* Executable::address(Location location, const Slot& slot, const Bindin
   return base == nullptr ? nullptr : base + location.offset;
 }
 
-void Executable::run(Phase phase, Slot& slot, const Bindings& bindings, const Observer* observer) {
-  for (const Instruction& instruction : instructions_[static_cast<std::size_t>(phase)]) {
-    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-      pointers_[i] = address(instruction.operands[i], slot, bindings);
-      HOCKET_CHECK(pointers_[i] != nullptr, "node {}: operand {} is not bound",
-                   graph_->nodes()[static_cast<std::size_t>(instruction.node)].name, i);
-    }
-    const Buffers operands(pointers_.data(), instruction.operands.size());
-    await(instruction);
-    if (instruction.exchange != nullptr) {
-      tickets_[instruction.number] = instruction.exchange->start(operands.first(instruction.inputs),
-                                                                 operands.subspan(instruction.inputs));
-    } else {
-      instruction.kernel->run(operands.first(instruction.inputs), operands.subspan(instruction.inputs),
-                              scratch_.data());
-    }
+void Executable::run(Phase phase, Slot& slot, const Bindings& bindings, const Observer* observer, int chunk) {
+  const Sequence& sequence = sequence_at(phase, chunk);
+  await(slot, sequence.sends);  // Of the slot's last run, whose memory is written now.
+  post_receives(phase, slot, chunk);
+  for (const Instruction& instruction : sequence.instructions) {
+    run_instruction(instruction, slot, bindings);
+    if (!transfers_.empty()) communicator_->links().progress();
     if (observer != nullptr) (*observer)(instruction.node);
   }
+  await(slot, sequence.receives);  // Those that only a later phase reads.
+  for (const std::size_t number : sequence.receives) slot.is_posted_[number] = false;
   if (phase != Phase::update) return;
   for (Communicator::Ticket& ticket : tickets_)
     communicator_->wait(std::exchange(ticket, Communicator::Ticket{0}));
+}
+
+void Executable::run_instruction(const Instruction& instruction, Slot& slot, const Bindings& bindings) {
+  for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+    pointers_[i] = address(instruction.operands[i], slot, bindings);
+    HOCKET_CHECK(pointers_[i] != nullptr, "node {}: operand {} is not bound",
+                 graph_->nodes()[static_cast<std::size_t>(instruction.node)].name, i);
+  }
+  const Buffers operands(pointers_.data(), instruction.operands.size());
+  await(instruction);
+  await(slot, instruction.arrivals);
+  if (instruction.sent) {
+    const Transfer& transfer = transfers_[*instruction.sent];
+    slot.messages_[*instruction.sent] =
+        communicator_->links().send(transfer.peer, transfer.channel, {operands[0], transfer.bytes});
+  } else if (instruction.exchange != nullptr) {
+    tickets_[instruction.number] =
+        instruction.exchange->start(operands.first(instruction.inputs), operands.subspan(instruction.inputs));
+  } else {
+    instruction.kernel->run(operands.first(instruction.inputs), operands.subspan(instruction.inputs),
+                            scratch_.data());
+  }
+}
+
+const Executable::Sequence& Executable::sequence_at(Phase phase, int chunk) const {
+  static const Sequence kNothing;
+  const std::vector<Sequence>& sequences = sequences_[static_cast<std::size_t>(phase)];
+  return static_cast<std::size_t>(chunk) < sequences.size() ? sequences[static_cast<std::size_t>(chunk)]
+                                                            : kNothing;
+}
+
+int Executable::chunks() const {
+  return static_cast<int>(sequences_[static_cast<std::size_t>(Phase::forward)].size());
+}
+
+void Executable::post_receives(Phase phase, Slot& slot, int chunk) {
+  for (const std::size_t number : sequence_at(phase, chunk).receives) {
+    if (slot.is_posted_[number]) continue;
+    const Transfer& transfer = transfers_[number];
+    slot.messages_[number] = communicator_->links().receive(
+        transfer.peer, transfer.channel, {address(transfer.location, slot, {}), transfer.bytes});
+    slot.is_posted_[number] = true;
+  }
+}
+
+void Executable::await_first(Phase phase, Slot& slot, int chunk) {
+  const Sequence& sequence = sequence_at(phase, chunk);
+  post_receives(phase, slot, chunk);
+  if (!sequence.instructions.empty()) await(slot, sequence.instructions.front().arrivals);
+}
+
+void Executable::await(Slot& slot, std::span<const std::size_t> messages) {
+  for (const std::size_t number : messages) {
+    if (slot.messages_[number].channel >= 0) communicator_->wait(slot.messages_[number]);
+  }
 }
 
 void Executable::await(const Instruction& instruction) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,8 @@ class Slot {
   friend class Executable;
   Arena arena_;
   std::vector<std::byte*> inputs_;
+  std::vector<StageLinks::Message> messages_;  // Under way, by number.
+  std::vector<bool> is_posted_;                // Of receives: since the last run that waited for it.
 };
 
 // A graph compiled for this machine: kernels prepared, memory planned, nothing left to decide or allocate in
@@ -54,13 +57,21 @@ class Executable {
   Slot make_slot() const;
   // The memory must stay valid and have the input's type. Returns false when the graph has no such input.
   bool bind(Slot& slot, std::string_view input, std::byte* memory) const;
-  void run(Phase phase, Slot& slot, const Bindings& bindings, const Observer* observer = nullptr);
+  // A pipeline's rank runs one chunk of its nodes at a time. Waits for what other stages send when a node
+  // needs it.
+  void run(Phase phase, Slot& slot, const Bindings& bindings, const Observer* observer = nullptr,
+           int chunk = 0);
+  // Begins to receive what run() will need: after the slot's last run, any time before this one.
+  void post_receives(Phase phase, Slot& slot, int chunk = 0);
+  // Waits until the first node of run() can start.
+  void await_first(Phase phase, Slot& slot, int chunk = 0);
 
   // A value as it is in memory now: valid until a later node of a run reuses its memory; graph outputs keep
   // theirs.
   Tensor view(const Slot& slot, const Bindings& bindings, ValueId id) const;
   Tensor output(const Slot& slot, std::string_view name) const;
 
+  int chunks() const;  // Of forward.
   const Graph& graph() const { return *graph_; }
   const MemoryPlan& plan() const { return plan_; }
   std::size_t workspace_bytes() const { return work_.size() + scratch_.size(); }
@@ -74,16 +85,35 @@ class Executable {
     const CollectiveKernel* exchange = nullptr;  // Of a node that communicates while others run.
     std::vector<std::size_t> awaited;            // The exchanges whose results it reads, by number.
     std::size_t number = 0;                      // Of its own exchange.
+    std::vector<std::size_t> arrivals;           // The messages that it reads, by number.
+    std::optional<std::size_t> sent;             // The message that it is.
+  };
+  // A send or receive node.
+  struct Transfer {
+    int peer = 0, channel = 0;
+    Location location;
+    std::size_t bytes = 0;
+  };
+  // What one call of run() does.
+  struct Sequence {
+    std::vector<Instruction> instructions;
+    std::vector<std::size_t> receives, sends;  // By number of transfer.
   };
 
   void prepare(KernelSet kernels, Communicator* communicator);
+  Sequence& sequence_of(const Node& node);
+  const Sequence& sequence_at(Phase phase, int chunk) const;  // Empty where the rank has no such nodes.
+  void add_transfer(const Node& node, ValueId id);
+  void run_instruction(const Instruction& instruction, Slot& slot, const Bindings& bindings);
   void await(const Instruction& instruction);
+  void await(Slot& slot, std::span<const std::size_t> messages);
   std::byte* address(Location location, const Slot& slot, const Bindings& bindings) const;
 
   std::unique_ptr<const Graph> graph_;
   MemoryPlan plan_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
-  std::vector<Instruction> instructions_[kPhases];
+  std::vector<Sequence> sequences_[kPhases];  // By chunk.
+  std::vector<Transfer> transfers_;
   std::vector<std::byte*> pointers_;  // The operands of the instruction that runs.
   Communicator* communicator_ = nullptr;
   std::vector<Communicator::Ticket> tickets_;  // Of the exchanges under way, by number.

@@ -13,8 +13,18 @@ MeshGroups::MeshGroups(std::unique_ptr<Transport> transport, Mesh mesh, GroupOpt
 
 Group MeshGroups::open_along(std::string_view axis) {
   const std::vector<int> members = mesh_.members(rank(), axis);
-  const unsigned id = ++opened_ * static_cast<unsigned>(mesh_.size()) + static_cast<unsigned>(members[0]);
-  return world_.split(members, id);
+  return world_.split(members, next_id(members));
+}
+
+std::vector<std::unique_ptr<Transport>> MeshGroups::open_channels(std::string_view axis, int count) {
+  const std::vector<int> members = mesh_.members(rank(), axis);
+  std::vector<std::unique_ptr<Transport>> channels;
+  for (int i = 0; i < count; ++i) channels.push_back(world_.transport().split(members, next_id(members)));
+  return channels;
+}
+
+unsigned MeshGroups::next_id(std::span<const int> members) {
+  return ++opened_ * static_cast<unsigned>(mesh_.size()) + static_cast<unsigned>(members[0]);
 }
 
 Group& MeshGroups::along(std::string_view axis) {

@@ -23,9 +23,13 @@ class MeshGroups {
   Group& along(std::string_view axis);  // The ranks that differ from this one along the axis alone.
   // Another group of the same ranks, for another thread. All of them call it at the same time.
   Group open_along(std::string_view axis);
+  // Transports of the same ranks, likewise.
+  std::vector<std::unique_ptr<Transport>> open_channels(std::string_view axis, int count);
   AxisShare share(std::string_view axis) const { return mesh_.share(rank(), axis); }
 
  private:
+  unsigned next_id(std::span<const int> members);
+
   Mesh mesh_;
   Group world_;
   std::map<std::string, Group, std::less<>> axes_;

@@ -340,8 +340,8 @@ TEST(PlacementRules, GiveWhatOneRankComputes) {
   }
   for (const std::string_view name : operator_names()) {
     static const std::set<std::string_view> kAfterPlacement{
-        "to_layout",      "all_reduce",    "all_gather", "all_to_all",
-        "reduce_scatter", "gather_blocks", "view",       "pack"};
+        "to_layout",     "all_reduce", "all_gather", "all_to_all", "reduce_scatter",
+        "gather_blocks", "view",       "pack",       "send",       "receive"};
     if (kAfterPlacement.contains(name)) continue;
     EXPECT_TRUE(check.operators().contains(std::string(name))) << name << " is in no case";
   }

@@ -6,6 +6,7 @@
 #include "graph/differentiate.h"
 #include "graph/passes/csr_updates.h"
 #include "graph/passes/passes.h"
+#include "graph/passes/recompute.h"
 #include "nn/initializer.h"
 #include "tensor/box.h"
 
@@ -15,14 +16,18 @@ namespace {
 // Replaces every dense gradient by a sum that backward adds to and that the update reads.
 void accumulate_gradients(Graph& graph, std::vector<Gradient>& gradients) {
   graph.set_phase(Phase::backward);
+  const std::vector<int> makers = producers(graph);
   for (Gradient& gradient : gradients) {
     if (!gradient.value || gradient.row_ids) continue;
     const ValueInfo info = gradient.value.info();
+    graph.set_stage(
+        graph.nodes()[static_cast<std::size_t>(makers[static_cast<std::size_t>(gradient.value.id())])].stage);
     graph.value(gradient.value.id()).role = Role::activation;
     const Value sum = graph.source(info.name + ".total", info.type, Role::gradient);
     graph.apply("accumulate", std::vector<Value>{sum, gradient.value}, {}, info.name + ".accumulate");
     gradient.value = sum;
   }
+  graph.set_stage(0);
   graph.set_phase(Phase::forward);
 }
 
@@ -46,6 +51,7 @@ PlacedGraph serial_step(const Graph& forward, const ProgramOptions& options) {
     split_losses(*step.graph);
   }
   remove_dead_nodes(*step.graph);
+  if (options.pipeline.ranks > 1) sort_by_stage(*step.graph);
   return step;
 }
 
@@ -76,11 +82,18 @@ PlacedStep training_step(const Graph& forward, const ProgramOptions& options) {
     throw ConfigError("compress {} with zero {}: gradients that are sharded travel whole; choose one of them",
                       name_of(options.compress->kind), options.zero);
   }
-  PlacedStep step{serial_step(forward, options), {}, {}, {}, {}};
+  if (options.recompute && options.zero == 3)
+    throw ConfigError("recompute with zero 3: parameters are gathered for forward and backward apart");
+  PlacedStep step{serial_step(forward, options), {}, {}, {}, {}, {}};
   if (options.place.mesh.size() > 1) {
     PlaceOptions placing = options.place;
     placing.micro_batches = options.micro_batches;
     step.placed = place(*step.placed.graph, step.placed.gradients, placing);
+  }
+  if (options.pipeline.ranks > 1) {
+    RankGraph own = cut_stages(step.placed, options.pipeline);
+    step.placed = std::move(own.placed);
+    step.copies = std::move(own.copies);
   }
   Graph& graph = *step.placed.graph;
   step.parameters = pieces_of(step.placed, Role::parameter);
@@ -95,8 +108,9 @@ PlacedStep training_step(const Graph& forward, const ProgramOptions& options) {
   } else {
     bucket_gradients(graph, step.placed.gradients, options.bucket_bytes);
   }
-  if (options.place.mesh.size() == 1 && options.kernels == KernelSet::fast)
-    update_from_csr(graph, step.placed.gradients);
+  const bool is_alone = options.place.mesh.size() == 1 && options.pipeline.ranks == 1;
+  if (is_alone && options.kernels == KernelSet::fast) update_from_csr(graph, step.placed.gradients);
+  if (options.recompute) recompute_activations(graph);
   optimize(graph, options);
   return step;
 }
@@ -106,15 +120,18 @@ namespace {
 // Parameters lie as they do in training.
 std::unique_ptr<Graph> evaluation_graph(const Graph& forward, const ProgramOptions& options,
                                         const PlacedStep& training) {
-  std::unique_ptr<Graph> graph = for_inference(forward);
+  PlacedGraph placed{for_inference(forward), {}, {}, {}};
+  const bool is_cut = options.pipeline.ranks > 1;
+  if (is_cut) sort_by_stage(*placed.graph);
   if (options.place.mesh.size() > 1) {
     PlaceOptions as_trained = options.place;
     as_trained.kept = &training.placed.sources;
-    graph = std::move(place(*graph, {}, as_trained).graph);
-    use_flat_buckets(*graph, training.buckets, zero_options(options));
+    placed = place(*placed.graph, {}, as_trained);
   }
-  optimize(*graph, options);
-  return graph;
+  if (is_cut) placed = std::move(cut_stages(placed, options.pipeline).placed);
+  if (options.place.mesh.size() > 1) use_flat_buckets(*placed.graph, training.buckets, zero_options(options));
+  optimize(*placed.graph, options);
+  return std::move(placed.graph);
 }
 
 // Where the pieces lie, alone or in their buckets, of which `owner`, if any, has a slice.
@@ -156,6 +173,7 @@ Program::Program(const Graph& forward, const ProgramOptions& options) : layouts_
   PlacedStep training = training_step(forward, options);
   layouts_ = StepLayouts(*training.placed.graph, training.placed.gradients);
   conversions_ = std::move(training.placed.conversions);
+  copies_ = training.copies;
   std::unique_ptr<Graph> evaluation = evaluation_graph(forward, options, training);
   training_ = std::make_unique<Executable>(std::move(training.placed.graph), layouts_,
                                            training.placed.gradients, options.kernels, options.communicator);

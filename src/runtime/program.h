@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "graph/compression.h"
+#include "graph/cut_stages.h"
 #include "graph/flat_buckets.h"
 #include "graph/place.h"
 #include "nn/optimizer.h"
@@ -17,13 +18,15 @@ struct ProgramOptions {
   bool bf16 = false;           // Products read bf16 copies of their operands.
   bool gradient_norm = false;  // Output "gradient_norm" even without clipping.
   int micro_batches = 1;       // Above 1, gradients add up over calls of backward until zeroed.
+  bool recompute = false;      // Backward computes activations anew; not with zero 3.
   bool updates = true;         // Else there is no update phase: the gradients are for somebody else.
 
   PlaceOptions place{};  // How the step is cut; the rank of the communicator, which a mesh of several needs.
   Communicator* communicator = nullptr;
   std::size_t bucket_bytes = std::size_t{1} << 40;  // Gradients are reduced in buckets of this size.
   int zero = 0;                                     // What is sharded along dp; see flat_buckets.h.
-  std::optional<Compression> compress{};            // Of gradients that are summed along dp; not with zero.
+  PipelineCut pipeline{};  // Which stages are this rank's; the nodes of the forward graph say theirs.
+  std::optional<Compression> compress{};  // Of gradients that are summed along dp; not with zero.
 };
 
 // What this rank has of a parameter, buffer or state, and where in its arena.
@@ -44,6 +47,7 @@ struct PlacedStep {
   PlacedGraph placed;
   std::vector<Piece> parameters, buffers, states;  // Before buckets take their place.
   std::vector<FlatBucket> buckets;
+  std::vector<ParameterCopy> copies;  // Of all stages.
 };
 
 // The step of rank `options.place.rank`, without its communicator. Fails as Program does.
@@ -62,6 +66,7 @@ class Program {
   // left out is none of them: it differs from rank to rank and starts at zero.
   const std::vector<Piece>& pieces(Role role) const { return pieces_.at(role); }
   const std::vector<Conversion>& conversions() const { return conversions_; }  // Of a training step.
+  const std::vector<ParameterCopy>& copies() const { return copies_; }
   Executable& training() { return *training_; }
   Executable& evaluation() { return *evaluation_; }
 
@@ -69,6 +74,7 @@ class Program {
   StepLayouts layouts_;
   std::map<Role, std::vector<Piece>> pieces_;
   std::vector<Conversion> conversions_;
+  std::vector<ParameterCopy> copies_;
   std::unique_ptr<Executable> training_;
   std::unique_ptr<Executable> evaluation_;
 };

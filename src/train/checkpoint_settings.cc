@@ -14,6 +14,7 @@ std::map<std::string, std::string> settings_of(const TrainOptions& o) {
           {"augment", o.augment},
           {"batch", std::to_string(o.batch)},
           {"micro_batches", std::to_string(o.micro_batches)},
+          {"updates", o.schedule.starts_with("pipedream") ? o.schedule : "together"},
           {"optimizer", o.optimizer.rule},
           {"momentum", fmt::format("{}", o.optimizer.momentum)},
           {"weight_decay", fmt::format("{}", o.optimizer.weight_decay)},

@@ -50,6 +50,8 @@ CheckpointReader find_checkpoint(const std::filesystem::path& path,
 // One worker, whatever the run's ranks were.
 TrainOptions for_one_worker(TrainOptions options) {
   options.place.clear();
+  options.schedule.clear();
+  options.stages.clear();
   options.zero = 0;
   return options;
 }
@@ -61,6 +63,7 @@ Evaluator::Evaluator(Session& session, const Dataset& data, Team& team)
   const AxisShare share = team.share("dp");
   LoaderOptions options;
   options.batch = session.micro_batch() * share.count;
+  session.bind_copies(session.program().evaluation(), slot_);
   options.rank = share.index;
   options.ranks = share.count;
   options.shuffle = false;
@@ -69,6 +72,7 @@ Evaluator::Evaluator(Session& session, const Dataset& data, Team& team)
 
 Evaluation Evaluator::run(const ScoresCallback& on_scores) {
   Executable& executable = session_.program().evaluation();
+  session_.refresh_copies();
   const bool classifies = executable.output(slot_, "correct").bytes().data() != nullptr;
   std::optional<Ranking> ranking;
   if (data_.info().task == Task::binary) ranking.emplace();
@@ -78,21 +82,26 @@ Evaluation Evaluator::run(const ScoresCallback& on_scores) {
   for (std::int64_t batches = loader_->batches_per_epoch(); batches > 0; --batches) {
     const Batch& batch = loader_->next();
     bind_batch(executable, slot_, data_.info(), batch);
-    executable.run(Phase::forward, slot_, session_.memory().bindings());
+    for (int chunk = 0; chunk < executable.chunks(); ++chunk)
+      executable.run(Phase::forward, slot_, session_.memory().bindings(), nullptr, chunk);
     samples += static_cast<double>(batch.count);
     loss += scalar_output(executable, slot_, "loss");
     correct += scalar_output(executable, slot_, "correct");
-    if (ranking) ranking->add(executable.output(slot_, "scores"), batch.fields.back(), batch.count);
+    if (ranking && classifies)
+      ranking->add(executable.output(slot_, "scores"), batch.fields.back(), batch.count);
     if (on_scores) on_scores(executable.output(slot_, "scores"), batch.count);
   }
   double sums[] = {samples, loss, correct};
   team_.sum_along("dp", sums);
+  double scores[] = {sums[1], sums[2], classifies ? 1.0 : 0.0};  // Of the last stage.
+  team_.sum_along("pp", scores);
   Evaluation result;
   result.samples = static_cast<std::int64_t>(sums[0]);
-  result.loss = sums[1] / sums[0];
-  if (classifies) result.accuracy = sums[2] / sums[0];
+  result.loss = scores[0] / sums[0];
+  if (scores[2] > 0) result.accuracy = scores[1] / sums[0];
   if (ranking) {
     team_.sum_along("dp", ranking->counts());
+    team_.sum_along("pp", ranking->counts());
     result.auc = ranking->area();
   }
   return result;

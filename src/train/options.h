@@ -41,6 +41,9 @@ struct TrainOptions {
   int replicas = 1;                 // Servers that hold each range.
   bool whole_tables = false;        // Tables travel whole, not by the rows of the batch.
   std::string mesh{};               // As Mesh::parse() reads it; empty: all workers along dp.
+  std::string schedule{};           // Of a pipeline, as PipelinePlan::parse() reads it; empty: 1f1b.
+  std::string stages{};             // As assign_stages() reads it; empty: of about the same work.
+  bool recompute = false;           // Backward computes activations anew instead of keeping them.
   std::string transport{};          // name_of() a TransportKind; empty: shared memory within a host.
   std::string reduce_order{};       // rank or any; empty: rank within a host.
   std::string algorithm{};          // name_of() an all-reduce's Algorithm; empty: the fastest.

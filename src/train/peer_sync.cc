@@ -16,6 +16,7 @@ TrainOptions options_of_replica(const TrainOptions& options, const Team& team) {
     if (is_given) throw ConfigError("{} does not go with --sync {}", what, options.sync);
   };
   refuse(team.mesh().size_of("tp") > 1, "--mesh with tp");
+  refuse(team.mesh().size_of("pp") > 1, "--mesh with pp");
   refuse(options.zero > 0, "--zero");
   refuse(options.compress != "none", "--compress");
   refuse(options.factors, "--factors");

@@ -6,10 +6,12 @@
 #include "data/augment.h"
 #include "data/open.h"
 #include "data/split.h"
+#include "graph/stages.h"
 #include "graph/text.h"
 #include "tensor/box.h"
 #include "tensor/kernels/threads.h"
 #include "train/hash.h"
+#include "train/pipeline_plan.h"
 
 namespace hocket {
 namespace {
@@ -82,11 +84,14 @@ ProgramOptions program_options(const TrainOptions& options, const Graph& model, 
   program.optimizer = options.optimizer;
   program.kernels = options.dtype == "f64" ? KernelSet::reference : KernelSet::fast;
   program.bf16 = options.dtype == "bf16";
-  program.micro_batches = options.micro_batches;
+  const PipelinePlan plan = PipelinePlan::parse(options, mesh);
+  program.micro_batches = plan.is_stream() ? 1 : options.micro_batches;
+  program.pipeline = {plan.ranks, mesh.share(rank, "pp").index, plan.chunks};
+  program.recompute = options.recompute;
   program.zero = options.zero;
   program.compress = Compression::parse(options.compress);
-  program.place.mesh = mesh;
-  program.place.rank = rank;
+  program.place.mesh = mesh.without("pp");
+  program.place.rank = mesh.rank_without(rank, "pp");
   program.place.declarations = declarations_in(options.place);
   program.place.sync_batch_norm = options.sync_batch_norm;
   program.place.factors = options.factors;
@@ -162,6 +167,7 @@ std::unique_ptr<Graph> build_batch_model(const TrainOptions& options, const Data
     throw ConfigError("model {} reads {} as {}; the data has {}", options.model, input.name,
                       to_string(input.type), to_string(Type{field.dtype, batch_shape(field, rows)}));
   }
+  assign_stages(*model, PipelinePlan::parse(options, mesh).stages(), options.stages);
   return model;
 }
 
@@ -176,6 +182,12 @@ Session::Session(const TrainOptions& options, const DataInfo& info, Team& team)
   program_ = std::make_unique<Program>(*model_, program);
   memory_ = std::make_unique<StepMemory>(program_->layouts(), communicator);
   memory_->initialize(*program_, options.seed);
+  if (!program_->copies().empty() &&
+      (options.zero == 3 || PipelinePlan::parse(options, team.mesh()).is_stream())) {
+    throw ConfigError("parameter {} is of several stages, which goes neither with pipedream nor with zero 3",
+                      program_->copies()[0].name);
+  }
+  make_copies();
 }
 
 Session::Session(const TrainOptions& options, const DataInfo& info, Team& team,
@@ -199,8 +211,37 @@ const Arena& Session::arena_of(Role role) const {
   return role == Role::buffer ? memory_->buffers : memory_->state;
 }
 
+void Session::make_copies() {
+  const int stage = team_.share("pp").index;
+  for (const ParameterCopy& copy : program_->copies()) {
+    if (std::find(copy.readers.begin(), copy.readers.end(), stage) != copy.readers.end())
+      copies_.emplace(copy.name, Tensor(copy.type.dtype, copy.type.shape));
+  }
+}
+
+void Session::bind_copies(Executable& executable, Slot& slot) const {
+  for (const auto& [name, tensor] : copies_) executable.bind(slot, name, tensor.bytes().data());
+}
+
+void Session::refresh_copies() {
+  const int stage = team_.share("pp").index;
+  for (const ParameterCopy& copy : program_->copies()) {
+    Communicator& communicator = *team_.communicator();
+    if (const auto own = copies_.find(copy.name); own != copies_.end()) {
+      StageLinks::Message message = communicator.links().receive(copy.owner, 0, own->second.bytes());
+      communicator.wait(message);
+    }
+    if (stage != copy.owner) continue;
+    const Tensor values = view_of(memory_->parameters, program_->layouts().parameters.at(copy.name));
+    for (const int reader : copy.readers) {
+      StageLinks::Message message = communicator.links().send(reader, 0, values.bytes());
+      communicator.wait(message);
+    }
+  }
+}
+
 bool Session::is_owner(const Piece& piece) const {
-  const std::vector<Mesh::Axis>& axes = team_.mesh().axes();
+  const std::vector<Mesh::Axis> axes = team_.mesh().without("pp").axes();
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     const bool is_cut = std::holds_alternative<Sharded>(piece.shard.placements[axis]) ||
                         (piece.is_slice && axes[axis].name == "dp");
@@ -212,7 +253,7 @@ bool Session::is_owner(const Piece& piece) const {
 // Every byte comes from one rank, and is 0 on the others: their sum is the tensor to the bit.
 Tensor Session::whole(const Piece& piece, const Arena& arena) const {
   const Tensor own = view_of(arena, piece);
-  const bool is_cut = piece.is_slice || !piece.shard.is_whole();
+  const bool is_cut = piece.is_slice || !piece.shard.is_whole() || team_.mesh().size_of("pp") > 1;
   if (!is_cut) return own;
   Tensor whole(piece.shard.global.dtype, piece.shard.global.shape);
   std::fill(whole.bytes().begin(), whole.bytes().end(), std::byte{0});
@@ -226,6 +267,17 @@ Tensor Session::whole(const Piece& piece, const Arena& arena) const {
   }
   team_.sum_bytes(whole.bytes());
   return whole;
+}
+
+// As the ranks have it that train it.
+Tensor Session::whole(const ValueInfo& parameter) const {
+  for (const Piece& piece : program_->pieces(Role::parameter)) {
+    if (piece.name() == parameter.name) return whole(piece, memory_->parameters);
+  }
+  Tensor nothing(parameter.type.dtype, parameter.type.shape);
+  std::fill(nothing.bytes().begin(), nothing.bytes().end(), std::byte{0});
+  team_.sum_bytes(nothing.bytes());
+  return nothing;
 }
 
 Checkpoint Session::checkpoint() const {
@@ -244,8 +296,9 @@ Checkpoint Session::checkpoint() const {
 
 void Session::restore(const CheckpointReader& checkpoint, bool with_optimizer, const std::string& prefix) {
   std::vector<TensorSpec> expected;
-  for (const Piece& piece : program_->pieces(Role::parameter)) {
-    expected.push_back({piece.name(), piece.shard.global.dtype, piece.shard.global.shape});
+  for (const ValueId id : model_->values_of(Role::parameter)) {
+    const ValueInfo& parameter = model_->value(id);
+    expected.push_back({parameter.name, parameter.type.dtype, parameter.type.shape});
   }
   require_same_parameters(checkpoint.tensors(), expected);
   for (const auto& [kind, role] : kTensorKinds) {
@@ -262,11 +315,11 @@ void Session::restore(const CheckpointReader& checkpoint, bool with_optimizer, c
 }
 
 std::string Session::hash() const {
-  std::vector<const Piece*> sorted;
-  for (const Piece& piece : program_->pieces(Role::parameter)) sorted.push_back(&piece);
-  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->name() < b->name(); });
+  std::vector<const ValueInfo*> sorted;
+  for (const ValueId id : model_->values_of(Role::parameter)) sorted.push_back(&model_->value(id));
+  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
   ParameterHasher hasher;
-  for (const Piece* piece : sorted) hasher.update(piece->name(), whole(*piece, memory_->parameters));
+  for (const ValueInfo* parameter : sorted) hasher.update(parameter->name, whole(*parameter));
   return hasher.digest();
 }
 

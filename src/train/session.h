@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,6 +62,11 @@ class Session {
   // when it is of another model or optimizer, and DataError. `prefix`: of the tensors' names.
   void restore(const CheckpointReader& checkpoint, bool with_optimizer, const std::string& prefix = "");
 
+  // Parameters that other stages of a pipeline train, as inputs of this one's graphs: brings them up to date.
+  // All ranks call it.
+  void refresh_copies();
+  void bind_copies(Executable& executable, Slot& slot) const;
+
   // parameter_hash of the weights as they are now, the same however they are cut; all ranks call it.
   std::string hash() const;
 
@@ -68,12 +74,15 @@ class Session {
   const Arena& arena_of(Role role) const;
   bool is_owner(const Piece& piece) const;  // Of all that have the same elements, this rank speaks for them.
   Tensor whole(const Piece& piece, const Arena& arena) const;
+  Tensor whole(const ValueInfo& parameter) const;
+  void make_copies();
 
   Team& team_;
   std::int64_t micro_batch_;
   std::unique_ptr<Graph> model_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<StepMemory> memory_;
+  std::map<std::string, Tensor> copies_;
 };
 
 // Binds the fields of `batch` and its sample weights to the inputs of the same names, from row `first` on.

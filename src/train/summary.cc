@@ -63,6 +63,8 @@ void add_way(Json& json, const Summary& summary) {
   json["servers"] = summary.servers;
   json["mesh"] = summary.mesh;
   json["sync"] = summary.sync;
+  json["schedule"] = summary.schedule;
+  json["micro_batches"] = summary.micro_batches;
   json["zero"] = summary.zero;
   json["compress"] = summary.compress;
   json["restarts"] = summary.restarts;
@@ -91,6 +93,7 @@ void add_outcome(Json& json, const Summary& summary) {
   json["messages_sent"] = summary.messages_sent;
   json["exposed_comm_fraction"] = summary.exposed_comm_fraction;
   json["staleness"] = summary.staleness;
+  json["bubble_fraction"] = or_null(summary.bubble_fraction);
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["parameter_hash"] = summary.parameter_hash;
   json["version"] = summary.version;
@@ -105,6 +108,9 @@ std::string to_json(const Summary& summary) {
   json["ranks"] = Json::array();
   for (std::size_t rank = 0; rank < summary.ranks.size(); ++rank) {
     add_seconds(json["ranks"].emplace_back(Json{{"rank", rank}}), summary.ranks[rank]);
+  }
+  for (std::size_t rank = 0; rank < summary.activation_bytes.size() && rank < summary.ranks.size(); ++rank) {
+    json["ranks"][rank]["activation_bytes"] = summary.activation_bytes[rank];
   }
   for (std::size_t rank = 0; rank < summary.gradients.size() && rank < summary.ranks.size(); ++rank) {
     const GradientCounts& counts = summary.gradients[rank];

@@ -82,6 +82,8 @@ struct Summary {
   int servers = 0;
   std::string mesh = "dp=1";
   std::string sync = "none";
+  std::string schedule = "none";  // Of a pipeline.
+  int micro_batches = 1;
   int zero = 0;
   std::string compress = "none";
   int restarts = 0;  // How often its workers had to start anew.
@@ -107,6 +109,8 @@ struct Summary {
   std::uint64_t messages_sent = 0;
   double exposed_comm_fraction = 0;  // Of the communication, what no computing hid.
   double staleness = 0;
+  std::optional<double> bubble_fraction;  // Of the time of a pipeline's ranks, what they did not compute in.
+  std::vector<std::int64_t> activation_bytes{};  // By rank, of all micro-batches in flight.
   std::uint64_t peak_rss_bytes = 0;
   std::string parameter_hash;
   std::string version;

@@ -79,6 +79,13 @@ Traffic Team::traffic() const {
     all.bytes_received += group.traffic().bytes_received;
     all.rounds += group.traffic().rounds;
   });
+  if (communicator_ != nullptr && communicator_->has_links()) {
+    const Traffic links = communicator_->links().traffic();
+    all.messages_sent += links.messages_sent;
+    all.bytes_sent += links.bytes_sent;
+    all.messages_received += links.messages_received;
+    all.bytes_received += links.bytes_received;
+  }
   return all;
 }
 

@@ -24,6 +24,7 @@
 #include "train/checkpoint_store.h"
 #include "train/diagnose.h"
 #include "train/evaluate.h"
+#include "train/micro_batches.h"
 #include "train/peer_sync.h"
 #include "train/process_usage.h"
 #include "train/rank_totals.h"
@@ -89,10 +90,11 @@ class Training {
         straggler_(options_, team.rank(), team.size()),
         sums_(plan_sums(options_, team)),
         has_peers_(has_peers(options_, team)),
+        plan_(PipelinePlan::parse(options_, team.mesh())),
         session_(has_peers_ ? options_of_replica(options_, team) : options_, data_.train->info(),
                  has_peers_ ? alone_ : team),
         peers_(make_peer_sync(options_, session_, team)),
-        slot_(session_.program().training().make_slot()),
+        micro_batches_(session_, plan_, team.share("pp").index, options_.micro_batches),
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
               steps_per_epoch()) {
     if (options_.micro_batches > 1 && data_.train->info().max_nonzeros > 0) {
@@ -112,6 +114,7 @@ class Training {
 
   // Makes sure that all ranks begin alike.
   void begin_together() {
+    if (plan_.ranks > 1) team_.communicator()->open_links(plan_.chunks);
     if (!team_.is_alone()) {
       Claims claims = claims_of(options_);
       claims.emplace_back("initial parameters", session_.hash());
@@ -150,11 +153,8 @@ class Training {
   }
 
   void bind_constants() {
-    Executable& executable = session_.program().training();
     dloss_ = Tensor(options_.dtype == "f64" ? DType::f64 : DType::f32, {});
-    executable.bind(slot_, "dloss", dloss_.bytes().data());
-    executable.bind(slot_, "hyper", reinterpret_cast<std::byte*>(&hyper_));
-    executable.bind(slot_, "key", reinterpret_cast<std::byte*>(key_));
+    micro_batches_.bind_constants(dloss_.bytes().data(), reinterpret_cast<std::byte*>(&hyper_));
   }
 
   void announce() {
@@ -216,49 +216,125 @@ class Training {
   }
 
   void one_step(Loader& loader) {
-    const std::int64_t start = now_ns();
+    const std::int64_t start = now_ns(), computed = computed_ns();
     const Batch* batch = nullptr;
     timed(Activity::data, wait_ns_, [&] { batch = &loader.next(); });
     hyper_ = hyper_at(options_.optimizer, rate_.at(step_), step_);
     // Each sample of the global batch weighs the same, also where the mean is taken over the replicas.
     set_dloss((has_peers_ ? replica_.count : 1.0) / static_cast<double>(batch->global_count));
-    Executable& executable = session_.program().training();
-    const Bindings bindings = session_.memory().bindings();
-    if (is_accumulating()) {
+    session_.refresh_copies();
+    if (options_.micro_batches > 1 && !plan_.is_stream()) {
       std::fill(session_.memory().gradients.bytes().begin(), session_.memory().gradients.bytes().end(),
                 std::byte{0});
     }
-    const std::int64_t computed = computed_ns();
-    const double loss_before = loss_sum_;
-    const std::int64_t even = (batch->global_count + replica_.count - 1) / replica_.count;
-    const std::int64_t most = balance_ ? batch->count : even;
-    for (std::int64_t first = 0; first < most; first += session_.micro_batch()) {
-      bind_batch(executable, slot_, data_.train->info(), *batch, first);
-      key_[0] = static_cast<std::int64_t>(options_.seed);
-      key_[1] = own_step_;
-      key_[2] = batch->offset + first;
-      timed(Activity::forward, compute_ns_, [&] { executable.run(Phase::forward, slot_, bindings); });
-      loss_sum_ += checked_loss(executable, bindings);
-      timed(Activity::backward, compute_ns_, [&] { executable.run(Phase::backward, slot_, bindings); });
+    step_computed_ = computed_ns();
+    step_loss_ = loss_sum_;
+    const std::int64_t count = (samples_due(*batch) + session_.micro_batch() - 1) / session_.micro_batch();
+    const std::span<const PipelineAction> actions = micro_batches_.actions(count);
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      expect(actions.subspan(i));
+      perform(actions[i], *batch, count);
     }
-    if (straggler_.is_active()) slow_down(computed_ns() - computed, *batch);
-    if (balance_) balance_->add(batch->count, 1e-9 * static_cast<double>(computed_ns() - computed));
-    PeerStep own = step_of_peer(loss_sum_ - loss_before, batch->count);
-    if (peers_) timed(Activity::communicate, comm_ns_, [&] { peers_->before_update(own); });
-    if (peers_) hyper_.learning_rate /= peers_->weight();
-    timed(Activity::update, compute_ns_,
-          [&] { executable.run(Phase::update, slot_, session_.memory().bindings()); });
+    if (plan_.is_stream()) micro_batches_.end_versions(static_cast<int>(count));
     ++step_;
     ++own_step_;
     samples_ += batch->global_count;
     loss_samples_ += batch->count;
     position_ = loader.position();
-    own.seconds = train_seconds() + 1e-9 * static_cast<double>(now_ns() - start);
-    if (peers_) timed(Activity::communicate, comm_ns_, [&] { have_met_ = peers_->after_update(own); });
+    peer_step_.seconds = train_seconds() + 1e-9 * static_cast<double>(now_ns() - start);
+    if (peers_) timed(Activity::communicate, comm_ns_, [&] { have_met_ = peers_->after_update(peer_step_); });
     follow_peers();
     if (have_met_) agree_to_stop();
     train_ns_ += now_ns() - start;
-    if (first_step_seconds_ == 0) first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
+    if (first_step_seconds_ == 0) {
+      first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
+    } else {
+      paced_ns_ += now_ns() - start;
+      busy_ns_ += computed_ns() - step_computed_;
+    }
+  }
+
+  static Phase phase_of(const PipelineAction& action) {
+    return action.kind == ActionKind::forward ? Phase::forward : Phase::backward;
+  }
+
+  // Begins to receive what an action and the one behind it need, in this order; the latter not where it uses
+  // the same memory.
+  void expect(std::span<const PipelineAction> actions) {
+    if (plan_.ranks == 1) return;
+    Executable& executable = session_.program().training();
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, actions.size()); ++i) {
+      if (actions[i].kind == ActionKind::update) continue;
+      Slot& slot = micro_batches_.slot(actions[i]);
+      if (i == 1 && actions[0].kind != ActionKind::update && &slot == &micro_batches_.slot(actions[0]))
+        return;
+      executable.post_receives(phase_of(actions[i]), slot, actions[i].chunk);
+    }
+  }
+
+  void perform(const PipelineAction& action, const Batch& batch, std::int64_t count) {
+    Executable& executable = session_.program().training();
+    if (action.kind == ActionKind::update) return update(action, batch);
+    Slot& slot = micro_batches_.slot(action);
+    const Bindings bindings = micro_batches_.bindings(action);
+    const bool is_forward = action.kind == ActionKind::forward;
+    if (is_forward && action.chunk == 0)
+      micro_batches_.bind(action, data_.train->info(), batch, options_.seed, own_step_);
+    if (plan_.is_stream()) set_dloss(1.0 / static_cast<double>(samples_in(batch, action.micro_batch)));
+    if (plan_.ranks > 1) {
+      const std::int64_t start = now_ns();
+      executable.await_first(phase_of(action), slot, action.chunk);
+      compute_ns_ += now_ns() - start;  // computed_ns() takes it out again.
+      if (straggler_.is_active()) slow_down(action, count);
+    }
+    const std::int64_t before = computed_ns();
+    timed(is_forward ? Activity::forward : Activity::backward, compute_ns_,
+          [&] { executable.run(phase_of(action), slot, bindings, nullptr, action.chunk); });
+    action_ns_[is_forward ? 0 : 1] = computed_ns() - before;
+    if (is_forward && action.chunk + 1 == plan_.chunks) loss_sum_ += checked_loss(slot, bindings);
+  }
+
+  void update(const PipelineAction& action, const Batch& batch) {
+    Executable& executable = session_.program().training();
+    if (plan_.is_stream()) {
+      micro_batches_.begin_version(action);
+      const std::int64_t done = step_ * options_.micro_batches + action.micro_batch;
+      hyper_ = hyper_at(options_.optimizer, rate_.at(step_), done);
+    }
+    if (straggler_.is_active() && plan_.ranks == 1 && is_last(action, batch))
+      slow_down(computed_ns() - step_computed_, batch);
+    if (balance_) balance_->add(batch.count, 1e-9 * static_cast<double>(computed_ns() - step_computed_));
+    if (peers_) meet_before_update(batch);
+    timed(Activity::update, compute_ns_, [&] {
+      executable.run(Phase::update, micro_batches_.slot(action), micro_batches_.bindings(action));
+    });
+    updated_ = &micro_batches_.slot(action);
+  }
+
+  void meet_before_update(const Batch& batch) {
+    peer_step_ = step_of_peer(loss_sum_ - step_loss_, batch.count);
+    timed(Activity::communicate, comm_ns_, [&] { peers_->before_update(peer_step_); });
+    hyper_.learning_rate /= peers_->weight();
+  }
+
+  // Samples that the largest share of a batch has, so that all ranks have as many micro-batches; this rank's
+  // own, where each has as many as it is fast.
+  std::int64_t samples_due(const Batch& batch) const {
+    return balance_ ? batch.count : (batch.global_count + replica_.count - 1) / replica_.count;
+  }
+
+  bool is_last(const PipelineAction& action, const Batch& batch) const {
+    return (action.micro_batch + 1) * session_.micro_batch() >= samples_due(batch);
+  }
+
+  // Of all replicas.
+  std::int64_t samples_in(const Batch& batch, int micro_batch) const {
+    std::int64_t sum = 0;
+    for (int replica = 0; replica < replica_.count; ++replica) {
+      const std::int64_t own = rank_share({0, batch.global_count}, replica, replica_.count).count;
+      sum += std::clamp<std::int64_t>(own - micro_batch * session_.micro_batch(), 0, session_.micro_batch());
+    }
+    return std::max<std::int64_t>(1, sum);
   }
 
   PeerStep step_of_peer(double loss, std::int64_t samples) const {
@@ -299,8 +375,6 @@ class Training {
     return compute_ns_ - (communicator == nullptr ? 0 : communicator->exposed_ns());
   }
 
-  bool is_accumulating() const { return options_.micro_batches > 1; }
-
   // All ranks tell how fast they are, and share the batches that follow accordingly.
   void rebalance(Loader& loader) {
     const double own = balance_->speed();
@@ -319,7 +393,19 @@ class Training {
     const double share =
         balance_ ? static_cast<double>(batch.count * replica_.count) / static_cast<double>(batch.global_count)
                  : 1;
-    const double left = straggler_.seconds_left(own_step_, 1e-9 * static_cast<double>(computed), share);
+    sleep_for(straggler_.seconds_left(own_step_, 1e-9 * static_cast<double>(computed), share));
+  }
+
+  // Before an action of a pipeline, because the next stage goes on when its nodes have run; what these take
+  // is known from the last one. Backward is two thirds of the work.
+  void slow_down(const PipelineAction& action, std::int64_t count) {
+    const bool is_forward = action.kind == ActionKind::forward;
+    const double share = (is_forward ? 1.0 : 2.0) / (3.0 * static_cast<double>(count) * plan_.chunks);
+    const auto expected = static_cast<double>(action_ns_[is_forward ? 0 : 1]);
+    sleep_for(straggler_.seconds_left(step_, 1e-9 * expected, share));
+  }
+
+  void sleep_for(double left) {
     timed(Activity::emulate, compute_ns_,
           [&] { std::this_thread::sleep_for(std::chrono::duration<double>(left)); });
   }
@@ -352,11 +438,12 @@ class Training {
     }
   }
 
-  double checked_loss(Executable& executable, const Bindings& bindings) {
-    const double loss = scalar_output(executable, slot_, "loss");
+  double checked_loss(Slot& slot, const Bindings& bindings) {
+    Executable& executable = session_.program().training();
+    const double loss = scalar_output(executable, slot, "loss");
     if (std::isfinite(loss)) [[likely]]
       return loss;
-    const std::string culprit = first_bad_tensor(executable, slot_, bindings);
+    const std::string culprit = first_bad_tensor(executable, slot, bindings);
     const std::string who = team_.is_alone() ? "" : fmt::format("rank {}: ", team_.rank());
     throw Error("{}step {}: {}: {} (learning rate {:.4g})", who, step_ + 1, kNotFinite, culprit,
                 rate_.at(step_));
@@ -400,6 +487,7 @@ class Training {
     const std::int64_t now = train_ns_;
     double loss[] = {loss_sum_, static_cast<double>(loss_samples_)};
     if (have_met_ || !has_own_pace_) team_.sum_along("dp", loss);
+    team_.sum_along("pp", std::span(loss, 1));  // The last stage's alone is not 0.
     StepRecord record;
     record.step = step_;
     record.total_steps = options_.steps;
@@ -411,7 +499,7 @@ class Training {
     record.seconds = train_seconds();
     record.is_emulated = is_emulated(options_);
     if (options_.optimizer.clip > 0) {
-      record.gradient_norm = scalar_output(session_.program().training(), slot_, "gradient_norm");
+      record.gradient_norm = scalar_output(session_.program().training(), *updated_, "gradient_norm");
     }
     if (options_.gradient_norms) record.gradient_norms = gradient_norms();
     last_loss_ = record.loss;
@@ -425,8 +513,20 @@ class Training {
 
   std::vector<std::pair<std::string, double>> gradient_norms() {
     std::vector<std::pair<std::string, double>> norms;
-    for (const ArenaLayout::Entry& entry : session_.program().layouts().parameters.entries()) {
-      norms.emplace_back(entry.name, norm(view_of(session_.memory().gradients, entry)));
+    const std::vector<ArenaLayout::Entry>& own = session_.program().layouts().parameters.entries();
+    if (plan_.ranks == 1) {
+      for (const ArenaLayout::Entry& entry : own)
+        norms.emplace_back(entry.name, norm(view_of(session_.memory().gradients, entry)));
+      return norms;
+    }
+    for (const ValueId id : session_.model().values_of(Role::parameter)) {
+      double value = 0;
+      for (const ArenaLayout::Entry& entry : own) {
+        if (entry.name == session_.model().value(id).name)
+          value = norm(view_of(session_.memory().gradients, entry));
+      }
+      team_.sum_along("pp", std::span(&value, 1));
+      norms.emplace_back(session_.model().value(id).name, value);
     }
     return norms;
   }
@@ -504,12 +604,26 @@ class Training {
     }
     if (peers_) result.peers = peers_->counts();
     if (peers_) result.peers->consensus_distance = consensus_distance_;
+    result.activation_bytes = {static_cast<std::int64_t>(micro_batches_.activation_bytes())};
+    if (plan_.ranks > 1) result.bubble_fraction = bubble_fraction();
     add_up_ranks(team_, result);
     if (balance_) result.shares = balance_->shares();
     result.parameter_hash = session_.hash();
     result.interrupted = interrupted;
     tests_.put(result, interrupted);
     return result;
+  }
+
+  // Of the time of all ranks since the first step, what they did not compute in.
+  double bubble_fraction() {
+    double sums[] = {static_cast<double>(busy_ns_), static_cast<double>(paced_ns_)};
+    const std::vector<double> all = team_.gather(sums);
+    double busy = 0, paced = 0;
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+      busy += all[i];
+      paced += all[i + 1];
+    }
+    return paced == 0 ? 0 : 1 - busy / paced;
   }
 
   RankSeconds seconds() const {
@@ -538,6 +652,7 @@ class Training {
       if (entry.type.shape.rank() >= 2)
         squares += std::pow(norm(view_of(session_.memory().parameters, entry)), 2);
     }
+    team_.sum_along("pp", std::span(&squares, 1));
     return 0.5 * squares + c * samples * Evaluator(session_, *data_.train, team_).run().loss;
   }
 
@@ -553,16 +668,22 @@ class Training {
   SumPlan sums_;
   bool has_peers_;
   Team alone_;  // A replica with peers, as its session sees it.
+  PipelinePlan plan_;
   Session session_;
   std::unique_ptr<PeerSync> peers_;
-  Slot slot_;
+  MicroBatches micro_batches_;
   LearningRate rate_;
   std::optional<CheckpointStore> store_;
   std::optional<Evaluator> evaluator_;
 
   Tensor dloss_;
   Hyper hyper_;
-  std::int64_t key_[3] = {0, 0, 0};
+  const Slot* updated_ = nullptr;       // The last.
+  std::int64_t action_ns_[2] = {0, 0};  // What the last forward and backward took to compute.
+  std::int64_t step_computed_ = 0;      // computed_ns() before the step's first action,
+  double step_loss_ = 0;                // and loss_sum_.
+  PeerStep peer_step_{};
+  std::int64_t busy_ns_ = 0, paced_ns_ = 0;  // Computing, of the time of all steps but the first.
 
   DataPosition position_;
   std::int64_t step_ = 0;

@@ -81,11 +81,13 @@ struct TrainResult {
   std::uint64_t bytes_sent = 0;  // By all ranks together, as are:
   std::uint64_t messages_sent = 0;
   std::int64_t peak_rss_bytes = 0;
-  std::optional<PeerCounts> peers{};          // Of all of them together.
-  std::vector<GradientCounts> gradients{};    // By worker of a parameter server.
-  std::optional<PortionCounts> portions{};    // Of Sandblaster.
-  std::optional<ConflictCounts> conflicts{};  // Of Hogwild.
-  std::vector<std::int64_t> shares{};         // Of the last batches, by rank, where they were balanced.
+  std::optional<PeerCounts> peers{};             // Of all of them together.
+  std::vector<GradientCounts> gradients{};       // By worker of a parameter server.
+  std::optional<PortionCounts> portions{};       // Of Sandblaster.
+  std::optional<ConflictCounts> conflicts{};     // Of Hogwild.
+  std::vector<std::int64_t> shares{};            // Of the last batches, by rank, where they were balanced.
+  std::vector<std::int64_t> activation_bytes{};  // By rank, of all micro-batches in flight.
+  std::optional<double> bubble_fraction{};       // Of a pipeline.
   std::string parameter_hash;
   bool interrupted = false;
   bool target_missed = false;

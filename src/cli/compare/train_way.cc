@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kWorkersColumn = 0;
 constexpr std::size_t kMeshColumn = 1;
 constexpr std::size_t kSyncColumn = 2;
+constexpr std::size_t kScheduleColumn = 3;
 constexpr std::string_view kAllReduce = "allreduce";
 
 // The axes of a mesh but for dp, which is data parallelism as without a mesh.
@@ -36,7 +37,10 @@ std::string workers_word(const std::string& value, bool) {
 std::string mesh_word(const std::string& value, bool) { return cut_axes(value); }
 std::string mesh_knob(const std::string& value) { return cut_axes(value).empty() ? "" : "mesh"; }
 std::string mesh_assumption(const std::string& value) {
-  if (cut_axes(value).empty()) return "";
+  const std::string axes = cut_axes(value);
+  if (axes.empty()) return "";
+  if (axes.find("tp=") == std::string::npos)
+    return "a pipeline assumes stages of equal work, and more micro-batches than stages";
   return "tensor parallel assumes a link that carries activations and their gradients within every layer, in "
          "the "
          "middle of each step";
@@ -95,6 +99,22 @@ std::string sync_assumption(const std::string& value) {
   }
   return "";
 }
+
+std::string schedule_word(const std::string& value, bool) { return value == "auto" ? "" : value; }
+std::string schedule_knob(const std::string& value) { return value == "auto" ? "" : "schedule"; }
+std::string schedule_assumption(const std::string& value) {
+  if (value.starts_with("pipedream"))
+    return "pipedream assumes that gradients of weights as many updates old as stages are behind still point "
+           "downhill, and memory for those weights";
+  return value.starts_with("interleaved")
+             ? "interleaved assumes links that carry activations chunks times as often"
+             : "";
+}
+
+std::string micro_batches_word(const std::string& value, bool varies) {
+  return varies ? value + " micro-batches" : "";
+}
+std::string micro_batches_knob(const std::string& value) { return value == "1" ? "" : "microbatches"; }
 
 std::string zero_word(const std::string& value, bool) { return value == "0" ? "" : "ZeRO " + value; }
 std::string zero_knob(const std::string& value) { return value == "0" ? "" : "zero"; }
@@ -162,6 +182,7 @@ TrainWay normal(TrainWay way) {
     throw ConfigError("compare: workers {}, mesh {}: {}; without --workers the mesh says how many", workers,
                       mesh, error.what());
   }
+  if (cut_axes(mesh).find("pp=") == std::string::npos) way.values[kScheduleColumn] = "auto";
   return way.values[kWorkersColumn] == "1" ? baseline_of(way) : way;
 }
 
@@ -193,6 +214,8 @@ std::span<const WayColumn> way_columns() {
       {"train.workers", ',', "1", workers_word, nothing, nothing},
       {"train.mesh", ';', "auto", mesh_word, mesh_knob, mesh_assumption},
       {"train.sync", ';', std::string(kAllReduce), sync_word, sync_knob, sync_assumption},
+      {"train.schedule", ';', "auto", schedule_word, schedule_knob, schedule_assumption},
+      {"train.microbatches", ',', "", micro_batches_word, micro_batches_knob, nothing},
       {"train.zero", ',', "0", zero_word, zero_knob, zero_assumption},
       {"train.batch", ',', "", batch_word, nothing, nothing},
       {"train.lr_rule", ',', "", rule_word, rule_knob, rule_assumption},

@@ -42,6 +42,7 @@ TrainOptions with_servers(TrainOptions options) {
   const auto refuse = [&](bool is_given, const char* what) {
     if (is_given) throw ConfigError("{} does not go with --sync {}", what, options.sync);
   };
+  refuse(mesh.size_of("pp") > 1 || !options.schedule.empty(), "a pipeline");
   refuse(options.zero > 0, "--zero");
   refuse(options.compress != "none", "--compress");
   refuse(options.factors, "--factors");

@@ -1,5 +1,7 @@
 // What the placement compiler inserts: collectives of the ranks along one mesh axis. `ranks` is how many they
-// are. Blocks are cut along the first dimension, one a rank, in the order of ranks.
+// are. Blocks are cut along the first dimension, one a rank, in the order of ranks. And what stands where a
+// pipeline is cut: `peer` is the other rank's place along pp; messages of one `channel` between two ranks
+// arrive in the order in which they were sent.
 #include "base/error.h"
 #include "graph/operators/lists.h"
 #include "graph/operators/operands.h"
@@ -101,6 +103,40 @@ class GatherBlocks final : public Communication {
   }
 };
 
+// x goes to a later stage, or its gradient to an earlier one
+class Send final : public Communication {
+ public:
+  Send() : Communication("send") {}
+  std::vector<std::string_view> attribute_names() const override { return {"peer", "channel"}; }
+  bool has_effect() const override { return true; }
+
+  std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
+    const Operands operands(in, {"x"});
+    required_integer(node, "peer", 0);
+    required_integer(node, "channel", 0);
+    return {};
+  }
+};
+
+// y = what another stage has sent
+class Receive final : public Communication {
+ public:
+  Receive() : Communication("receive") {}
+  std::vector<std::string_view> attribute_names() const override {
+    return {"peer", "channel", "dtype", "shape"};
+  }
+  bool has_effect() const override { return true; }
+
+  std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
+    const Operands operands(in, {});
+    required_integer(node, "peer", 0);
+    required_integer(node, "channel", 0);
+    const std::optional<DType> dtype = find_dtype(node.attributes.text("dtype", ""));
+    if (!dtype) throw ConfigError("attribute dtype={} is no dtype", node.attributes.text("dtype", ""));
+    return {make_type(*dtype, Shape(node.attributes.list("shape")))};
+  }
+};
+
 }  // namespace
 
 OperatorList communication_operators() {
@@ -109,7 +145,9 @@ OperatorList communication_operators() {
   static const ReduceScatter kReduceScatter;
   static const AllToAll kAllToAll;
   static const GatherBlocks kGatherBlocks;
-  return {&kAllReduce, &kAllGather, &kReduceScatter, &kAllToAll, &kGatherBlocks};
+  static const Send kSend;
+  static const Receive kReceive;
+  return {&kAllReduce, &kAllGather, &kReduceScatter, &kAllToAll, &kGatherBlocks, &kSend, &kReceive};
 }
 
 }  // namespace hocket

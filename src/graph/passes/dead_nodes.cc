@@ -12,7 +12,7 @@ void remove_dead_nodes(Graph& graph) {
 
   std::vector<Node> live;
   for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
-    const bool is_needed = !node->op->updates().empty() ||
+    const bool is_needed = node->op->has_effect() ||
                            std::any_of(node->outputs.begin(), node->outputs.end(),
                                        [&](ValueId id) { return needed[static_cast<std::size_t>(id)]; });
     if (!is_needed) continue;

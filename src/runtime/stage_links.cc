@@ -1,0 +1,79 @@
+#include "runtime/stage_links.h"
+
+#include "base/error.h"
+
+namespace hocket {
+namespace {
+
+std::string text_of(const Label& label) {
+  const auto& [route, number, bytes, kind] = label.words;
+  return fmt::format("message {} of pipeline channel {} from stage {} to stage {}, {} bytes", number, kind,
+                     route >> 32, route & 0xffffffffU, bytes);
+}
+
+Label label_of(int channel, int from, int to, std::uint64_t number, std::size_t bytes) {
+  return {{static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint64_t>(to), number, bytes,
+           static_cast<std::uint64_t>(channel)}};
+}
+
+}  // namespace
+
+StageLinks::StageLinks(std::vector<std::unique_ptr<Transport>> channels) : channels_(std::move(channels)) {
+  for (const auto& channel : channels_) {
+    const auto size = static_cast<std::size_t>(channel->size());
+    counts_.push_back({std::vector<std::uint64_t>(size, 0), std::vector<std::uint64_t>(size, 0)});
+    channel->set_label_text(text_of);
+  }
+}
+
+StageLinks::Message StageLinks::send(int to, int channel, std::span<const std::byte> bytes) {
+  Transport& transport = *channels_[static_cast<std::size_t>(channel)];
+  const std::uint64_t number =
+      counts_[static_cast<std::size_t>(channel)].sent[static_cast<std::size_t>(to)]++;
+  const Label label = label_of(channel, transport.rank(), to, number, bytes.size());
+  const Message message{channel, transport.send(to, label, bytes), label};
+  transport.progress();
+  return message;
+}
+
+StageLinks::Message StageLinks::receive(int from, int channel, std::span<std::byte> into) {
+  Transport& transport = *channels_[static_cast<std::size_t>(channel)];
+  const std::uint64_t number =
+      counts_[static_cast<std::size_t>(channel)].received[static_cast<std::size_t>(from)]++;
+  transport.begin_round();
+  const Label label = label_of(channel, from, transport.rank(), number, into.size());
+  return {channel, transport.recv(from, label, into), label};
+}
+
+bool StageLinks::is_done(const Message& message) const {
+  return message.channel < 0 ||
+         channels_[static_cast<std::size_t>(message.channel)]->is_done(message.pending);
+}
+
+// While this rank waits for one message, others must move: the peer may wait for them.
+void StageLinks::wait(Message& message) {
+  if (message.channel < 0) return;
+  Transport& transport = *channels_[static_cast<std::size_t>(message.channel)];
+  transport.wait_until(message.pending.peer, message.label, [&] {
+    progress();
+    return transport.is_done(message.pending);
+  });
+  message.channel = -1;
+}
+
+void StageLinks::progress() {
+  for (const auto& channel : channels_) channel->progress();
+}
+
+Traffic StageLinks::traffic() const {
+  Traffic all;
+  for (const auto& channel : channels_) {
+    all.messages_sent += channel->traffic().messages_sent;
+    all.bytes_sent += channel->traffic().bytes_sent;
+    all.messages_received += channel->traffic().messages_received;
+    all.bytes_received += channel->traffic().bytes_received;
+  }
+  return all;
+}
+
+}  // namespace hocket

@@ -1,0 +1,57 @@
+#!/usr/bin/python3 -B
+"""Stages on processes of their own train the same model, bit by bit, and say how long they idled."""
+
+import json
+import pathlib
+import tempfile
+
+from support.program import output, refusal, train
+
+MLP = ["--model", "mlp,hidden=32x24x16", "--data", "synthetic:mnist,samples=640", "--batch", 64, "--steps", 8,
+       "--threads", 1]
+TEXT = ["--model", "gpt,layers=2,width=32,heads=2", "--data", "synthetic:text", "--batch", 16, "--steps", 4,
+        "--threads", 1]
+
+# Every schedule gives the bits of one worker with the same micro-batches, whatever the transport.
+for arguments, ways in ((MLP, ("naive", "gpipe", "1f1b", "interleaved,chunks=2")), (TEXT, ("gpipe", "1f1b"))):
+    alone = train(*arguments, "--microbatches", 4)
+    for way in ways:
+        cut = train(*arguments, "--microbatches", 4, "--mesh", "pp=2", "--schedule", way)
+        assert cut["parameter_hash"] == alone["parameter_hash"], (way, cut, alone)
+        assert cut["test_loss"] == alone["test_loss"] and cut["train_loss"] == alone["train_loss"], (way, cut)
+        assert cut["schedule"] == way and cut["mesh"] == "pp=2", cut
+    tcp = train(*arguments, "--microbatches", 4, "--mesh", "pp=2", "--transport", "tcp")
+    assert tcp["parameter_hash"] == alone["parameter_hash"], tcp
+
+# With replicas, and with stages that the user names.
+whole = train(*MLP, "--microbatches", 2, "--workers", 2)
+for stages in ([], ["--stages", "fc1|fc2,fc3,fc4"], ["--recompute"]):
+    cut = train(*MLP, "--microbatches", 2, "--mesh", "pp=2,dp=2", *stages)
+    assert cut["parameter_hash"] == whole["parameter_hash"], (stages, cut, whole)
+
+# Computation that is slept, not done, shows the bubbles that the schedules promise.
+for stages, micro_batches in ((2, 4), (4, 4)):
+    run = train(*MLP, "--microbatches", micro_batches, "--mesh", f"pp={stages}", "--emulate-compute", 0.24)
+    expected = (stages - 1) / (micro_batches + stages - 1)
+    assert run["emulated"] and abs(run["bubble_fraction"] - expected) < 0.02, (stages, run["bubble_fraction"])
+
+# A checkpoint of a pipeline is read by any other mesh, and the other way round.
+with tempfile.TemporaryDirectory() as folder:
+    straight = train(*MLP, "--microbatches", 2)
+    half = [*MLP[:6], "--steps", 4, *MLP[8:], "--microbatches", 2]
+    for first, second in (("pp=2", "dp=1"), ("dp=1", "pp=3"), ("pp=3", "pp=2")):
+        out = pathlib.Path(folder) / f"{first}{second}"
+        train(*half, "--mesh", first, "--out", out)
+        resumed = train(*MLP, "--microbatches", 2, "--mesh", second, "--out", out, "--resume")
+        assert resumed["parameter_hash"] == straight["parameter_hash"], (first, second, resumed)
+    evaluated = json.loads(output("eval", "--json", pathlib.Path(folder) / "dp=1pp=3"))
+    assert evaluated["loss"] == straight["test_loss"], (evaluated, straight)
+
+# What cannot be is said in one line.
+for arguments, expected in ((["--mesh", "pp=2", "--microbatches", 5], "micro-batches"),
+                            (["--mesh", "pp=9", "--microbatches", 2], "stages at most"),
+                            (["--mesh", "pp=2", "--stages", "fc1|"], "empty"),
+                            (["--mesh", "pp=2", "--stages", "fc1|fd2"], "fd2"),
+                            (["--mesh", "pp=2", "--schedule", "gpip"], "gpipe")):
+    message = refusal(2, "train", *MLP, *arguments)
+    assert expected in message, message
