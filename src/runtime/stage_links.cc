@@ -1,9 +1,13 @@
 #include "runtime/stage_links.h"
 
+#include <chrono>
+
 #include "base/error.h"
 
 namespace hocket {
 namespace {
+
+constexpr std::chrono::microseconds kPause{100};
 
 std::string text_of(const Label& label) {
   const auto& [route, number, bytes, kind] = label.words;
@@ -24,19 +28,38 @@ StageLinks::StageLinks(std::vector<std::unique_ptr<Transport>> channels) : chann
     counts_.push_back({std::vector<std::uint64_t>(size, 0), std::vector<std::uint64_t>(size, 0)});
     channel->set_label_text(text_of);
   }
+  behind_ = std::jthread([this](const std::stop_token& stop) { push_behind(stop); });
+}
+
+StageLinks::~StageLinks() = default;
+
+void StageLinks::push_behind(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (posted_.wait(lock, stop, [this] { return !left_.empty(); })) {
+    move_all();
+    std::erase_if(left_, [this](const Message& message) { return has_arrived(message); });
+    lock.unlock();
+    std::this_thread::sleep_for(kPause);
+    lock.lock();
+  }
 }
 
 StageLinks::Message StageLinks::send(int to, int channel, std::span<const std::byte> bytes) {
+  const std::lock_guard lock(mutex_);
   Transport& transport = *channels_[static_cast<std::size_t>(channel)];
   const std::uint64_t number =
       counts_[static_cast<std::size_t>(channel)].sent[static_cast<std::size_t>(to)]++;
   const Label label = label_of(channel, transport.rank(), to, number, bytes.size());
   const Message message{channel, transport.send(to, label, bytes), label};
   transport.progress();
+  if (has_arrived(message)) return {};
+  left_.push_back(message);
+  posted_.notify_one();
   return message;
 }
 
 StageLinks::Message StageLinks::receive(int from, int channel, std::span<std::byte> into) {
+  const std::lock_guard lock(mutex_);
   Transport& transport = *channels_[static_cast<std::size_t>(channel)];
   const std::uint64_t number =
       counts_[static_cast<std::size_t>(channel)].received[static_cast<std::size_t>(from)]++;
@@ -45,27 +68,39 @@ StageLinks::Message StageLinks::receive(int from, int channel, std::span<std::by
   return {channel, transport.recv(from, label, into), label};
 }
 
-bool StageLinks::is_done(const Message& message) const {
+bool StageLinks::has_arrived(const Message& message) const {
   return message.channel < 0 ||
          channels_[static_cast<std::size_t>(message.channel)]->is_done(message.pending);
+}
+
+bool StageLinks::is_done(const Message& message) const {
+  const std::lock_guard lock(mutex_);
+  return has_arrived(message);
 }
 
 // While this rank waits for one message, others must move: the peer may wait for them.
 void StageLinks::wait(Message& message) {
   if (message.channel < 0) return;
+  const std::lock_guard lock(mutex_);
   Transport& transport = *channels_[static_cast<std::size_t>(message.channel)];
   transport.wait_until(message.pending.peer, message.label, [&] {
-    progress();
-    return transport.is_done(message.pending);
+    move_all();
+    return has_arrived(message);
   });
   message.channel = -1;
 }
 
 void StageLinks::progress() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock.owns_lock()) move_all();
+}
+
+void StageLinks::move_all() {
   for (const auto& channel : channels_) channel->progress();
 }
 
 Traffic StageLinks::traffic() const {
+  const std::lock_guard lock(mutex_);
   Traffic all;
   for (const auto& channel : channels_) {
     all.messages_sent += channel->traffic().messages_sent;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "data/loader.h"
 #include "data/test_files.h"
 #include "net/run_ranks.h"
 #include "train/checkpoint_store.h"
