@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
         train(*half, "--mesh", first, "--out", out)
         resumed = train(*MLP, "--microbatches", 2, "--mesh", second, "--out", out, "--resume")
         assert resumed["parameter_hash"] == straight["parameter_hash"], (first, second, resumed)
-    evaluated = json.loads(output("eval", "--json", pathlib.Path(folder) / "dp=1pp=3"))
+    evaluated = json.loads(output("eval", "--json", "--run", pathlib.Path(folder) / "dp=1pp=3"))
     assert evaluated["loss"] == straight["test_loss"], (evaluated, straight)
 
 # What cannot be is said in one line.

@@ -29,6 +29,7 @@ void use_bf16_products(Graph& graph) {
     return at->second;
   };
   for (Node& node : old) {
+    graph.set_stage(node.stage);
     const bool is_product = std::find(kProducts.begin(), kProducts.end(), node.op->name()) != kProducts.end();
     for (std::size_t i = 0; is_product && i < 2; ++i) {  // The bias, a third operand, stays f32.
       if (graph.value(node.inputs[i]).type.dtype == DType::f32)
@@ -37,6 +38,7 @@ void use_bf16_products(Graph& graph) {
     graph.nodes().push_back(std::move(node));
   }
   graph.set_phase(Phase::forward);
+  graph.set_stage(0);
 }
 
 }  // namespace hocket

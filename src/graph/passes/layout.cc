@@ -43,10 +43,12 @@ class LayoutChoice {
     std::vector<Node> old = std::move(graph_.nodes());
     graph_.nodes().clear();
     for (Node& node : old) {
+      graph_.set_stage(node.stage);
       place(node);
       graph_.nodes().push_back(std::move(node));
     }
     graph_.set_phase(Phase::forward);
+    graph_.set_stage(0);
     for (auto& [name, id] : graph_.outputs()) id = in_layout(id, Layout::plain, Phase::forward);
   }
 

@@ -10,6 +10,7 @@ void add_split(Graph& graph, const Node& node) {
   const Value logits(graph, node.inputs[0]), label(graph, node.inputs[1]), weight(graph, node.inputs[2]);
   const auto named = [&](std::string_view part) { return node.name + "." + std::string(part); };
   graph.set_phase(node.phase);
+  graph.set_stage(node.stage);
   const Value highest =
       graph.add("reduce_max", {logits}, {{"axes", IntList{1}}, {"keep", std::int64_t{1}}}, named("max"));
   const Value operands[] = {logits, highest};
@@ -35,6 +36,7 @@ void split_losses(Graph& graph) {
     }
   }
   graph.set_phase(Phase::forward);
+  graph.set_stage(0);
 }
 
 }  // namespace hocket
