@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/simulate_pipeline.h"
 #include "cli/simulate_ps.h"
 #include "cli/terminal.h"
 #include "cli/units.h"
@@ -175,15 +176,17 @@ int run_topology(const Arguments& arguments) {
 }
 
 int run_simulate(const Arguments& arguments) {
-  constexpr std::string_view kWhat[] = {"collective", "topology", "ps"};
-  if (arguments.words().empty()) throw ConfigError("simulate: what? There is: collective, topology, ps");
+  constexpr std::string_view kWhat[] = {"collective", "topology", "ps", "pipeline"};
+  if (arguments.words().empty())
+    throw ConfigError("simulate: what? There is: collective, topology, ps, pipeline");
   const std::string& what = arguments.words().front();
   if (what == kWhat[0]) return run_collective(arguments);
   if (what == kWhat[1]) return run_topology(arguments);
   if (what == kWhat[2]) return run_simulate_ps(arguments);
+  if (what == kWhat[3]) return run_simulate_pipeline(arguments);
   const std::string hint = did_you_mean(what, kWhat);
   throw ConfigError("simulate: cannot simulate {}{}", what,
-                    hint.empty() ? "; there is: collective, topology, ps" : hint);
+                    hint.empty() ? "; there is: collective, topology, ps, pipeline" : hint);
 }
 
 }  // namespace
@@ -192,8 +195,10 @@ Command simulate_command() {
   Command command;
   command.name = "simulate";
   command.summary =
-      "replay a collective on up to 100,000 modelled ranks; break parameter servers under virtual time";
-  command.usages = {"collective [options]", "topology [options]", "ps [options]"};
+      "replay a collective on up to 100,000 modelled ranks; break parameter servers under virtual time; draw "
+      "a "
+      "pipeline's schedule";
+  command.usages = {"collective [options]", "topology [options]", "ps [options]", "pipeline [options]"};
   command.options = {
       {"collective", "NAME", "which collective (all_reduce)"},
       {"algorithm", "LIST", "algorithms, or all (all)"},
@@ -203,6 +208,7 @@ Command simulate_command() {
       {"explain", "", "show what would be chosen, and why"},
   };
   for (Option& option : simulate_ps_options()) command.options.push_back(std::move(option));
+  for (Option& option : simulate_pipeline_options()) command.options.push_back(std::move(option));
   for (Option& option : output_options()) {
     if (option.flag != "quiet") command.options.push_back(std::move(option));
   }
@@ -210,7 +216,8 @@ Command simulate_command() {
       "hocket simulate collective --algorithm ring,binomial --ranks 10,100,1000,10000 --bytes 4KiB",
       "hocket simulate collective --ranks 32 --topology racks.toml --explain",
       "hocket simulate topology --ranks 32 --topology racks.toml",
-      "hocket simulate ps --seeds 1000 --replicas 3 --sync ps:bsp"};
+      "hocket simulate ps --seeds 1000 --replicas 3 --sync ps:bsp",
+      "hocket simulate pipeline --schedule interleaved --stages 4 --microbatches 8 --chunks 2"};
   command.max_words = 1;
   command.run = run_simulate;
   return command;
