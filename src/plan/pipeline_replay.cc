@@ -103,7 +103,7 @@ double idle_share(const PipelineReplay& replay, Seconds begin, Seconds end) {
     busy += std::max(Seconds(0), std::min(span.end, end) - std::max(span.begin, begin));
   }
   const Seconds all = (end - begin) * replay.shape.stages;
-  return (all - busy) / all;
+  return std::max(0.0, (all - busy) / all);
 }
 
 }  // namespace

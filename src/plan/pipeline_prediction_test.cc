@@ -1,4 +1,4 @@
-#include "plan/pipeline_plan.h"
+#include "plan/pipeline_prediction.h"
 
 #include <gtest/gtest.h>
 
@@ -18,87 +18,88 @@ ModelProfile equal_layers(int layers, Seconds call = Seconds(0)) {
   return profile;
 }
 
-PlannedCluster ranks_on(int ranks, const Link& link) {
+ClusterModel ranks_on(int ranks, const Link& link) {
   return {uniform_topology(ranks, {link}), std::vector<RankLimits>(static_cast<std::size_t>(ranks))};
 }
-PlannedCluster quick_cluster(int ranks) { return ranks_on(ranks, {Seconds(0), 1e-15}); }
+ClusterModel quick_cluster(int ranks) { return ranks_on(ranks, {Seconds(0), 1e-15}); }
 
-std::vector<int> counts_of(const PipelinePlan& plan) {
+std::vector<int> counts_of(const PipelinePrediction& plan) {
   std::vector<int> counts;
-  for (const PlannedPart& part : plan.parts) counts.push_back(part.end_layer - part.first_layer);
+  for (const PredictedPart& part : plan.parts) counts.push_back(part.end_layer - part.first_layer);
   return counts;
 }
 
-TEST(PipelinePlan, AStepOfEqualStagesIsTheFormula) {
-  const PlanRequest request{.stages = 4, .batch = 32, .micro_batches = 8};
-  const PipelinePlan plan = plan_pipeline(equal_layers(8), quick_cluster(4), request).value();
+TEST(PipelinePrediction, AStepOfEqualStagesIsTheFormula) {
+  const PipelineRequest request{.stages = 4, .batch = 32, .micro_batches = 8};
+  const PipelinePrediction plan = predict_pipeline(equal_layers(8), quick_cluster(4), request).value();
   EXPECT_EQ(counts_of(plan), (std::vector{2, 2, 2, 2}));
   EXPECT_NEAR(plan.bubble(), 3.0 / 11, 1e-9);
   EXPECT_NEAR(plan.step().count(), (8 + 3) * 2 * 4 * 3e-3, 1e-9);
 }
 
-TEST(PipelinePlan, DataParallelismIsAPipelineOfOneStage) {
-  const PlannedCluster cluster = ranks_on(4, {Seconds(0), 1e-9});
-  const PipelinePlan plan = plan_pipeline(equal_layers(8), cluster, {.replicas = 4, .batch = 32}).value();
+TEST(PipelinePrediction, DataParallelismIsAPipelineOfOneStage) {
+  const ClusterModel cluster = ranks_on(4, {Seconds(0), 1e-9});
+  const PipelinePrediction plan =
+      predict_pipeline(equal_layers(8), cluster, {.replicas = 4, .batch = 32}).value();
   // 8 samples a rank and layer, and a ring of 2 (4-1)/4 * 8 MB at 1 GB/s, if no algorithm is better.
   EXPECT_NEAR(plan.step().count(), 8 * 8 * 3e-3 + plan.parts[0].sum.count(), 1e-9);
   EXPECT_NEAR(plan.parts[0].sum.count(), 12e-3, 2e-3);
 }
 
-TEST(PipelinePlan, TooFewMicroBatchesLeaveABubbleAndTooManyWasteCalls) {
+TEST(PipelinePrediction, TooFewMicroBatchesLeaveABubbleAndTooManyWasteCalls) {
   const ModelProfile profile = equal_layers(8, Seconds(1e-3));
-  const auto plans = plan_micro_batches(profile, quick_cluster(4), {.stages = 4, .batch = 64});
+  const auto plans = predict_micro_batches(profile, quick_cluster(4), {.stages = 4, .batch = 64});
   ASSERT_EQ(plans.size(), 7U);
   std::vector<double> steps;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     EXPECT_EQ(plans[i].request.micro_batches, 1 << i);
     steps.push_back(plans[i].step().count());
   }
-  const int best = best_plan(plans)->request.micro_batches;
+  const int best = best_prediction(plans)->request.micro_batches;
   EXPECT_GT(best, 2);
   EXPECT_LT(best, 64);
-  EXPECT_GT(steps.front(), 1.5 * best_plan(plans)->step().count());
-  EXPECT_GT(steps.back(), 1.1 * best_plan(plans)->step().count());
+  EXPECT_GT(steps.front(), 1.5 * best_prediction(plans)->step().count());
+  EXPECT_GT(steps.back(), 1.1 * best_prediction(plans)->step().count());
   EXPECT_GT(plans.front().bubble(), plans.back().bubble());
 }
 
-TEST(PipelinePlan, InterleavedPlansHaveTheirChunksByTurns) {
-  PlanRequest request{.stages = 2, .batch = 8, .micro_batches = 4, .chunks = 2};
+TEST(PipelinePrediction, InterleavedPlansHaveTheirChunksByTurns) {
+  PipelineRequest request{.stages = 2, .batch = 8, .micro_batches = 4, .chunks = 2};
   request.schedule = PipelineSchedule::interleaved;
-  const PipelinePlan plan = plan_pipeline(equal_layers(8), quick_cluster(2), request).value();
+  const PipelinePrediction plan = predict_pipeline(equal_layers(8), quick_cluster(2), request).value();
   EXPECT_EQ(counts_of(plan), (std::vector{2, 2, 2, 2}));
   EXPECT_NEAR(plan.bubble(), 1.0 / 9, 1e-9);
-  for (const PipelinePlan& other : plan_micro_batches(equal_layers(8), quick_cluster(2), request)) {
+  for (const PipelinePrediction& other : predict_micro_batches(equal_layers(8), quick_cluster(2), request)) {
     EXPECT_EQ(other.request.micro_batches % 2, 0);
   }
 }
 
-TEST(PipelinePlan, AFullPipedreamTakesWhatItsSlowestStageDoes) {
-  PlanRequest request{.stages = 4, .batch = 4};
+TEST(PipelinePrediction, AFullPipedreamTakesWhatItsSlowestStageDoes) {
+  PipelineRequest request{.stages = 4, .batch = 4};
   request.schedule = PipelineSchedule::pipedream;
-  const PipelinePlan plan = plan_pipeline(equal_layers(8), quick_cluster(4), request).value();
+  const PipelinePrediction plan = predict_pipeline(equal_layers(8), quick_cluster(4), request).value();
   EXPECT_NEAR(plan.step().count(), 2 * 4 * 3e-3, 1e-9);
   EXPECT_NEAR(plan.bubble(), 0, 1e-9);
   // Stage 0 keeps 4 versions of 2 MB with one gradient and one state, and 4 micro-batches of 4 samples.
   EXPECT_DOUBLE_EQ(plan.memory_bytes[0], (4 + 2) * 2 * kMB + 4 * 4 * 2 * 1000);
-  EXPECT_DOUBLE_EQ(plan.memory_bytes[3], (1 + 2) * 2 * kMB + 4 * 2 * 1000);
+  EXPECT_DOUBLE_EQ(plan.memory_bytes[3], (1 + 2) * 2 * kMB + 4 * 3 * 1000);  // With what it receives.
 }
 
-TEST(PipelinePlan, MemoryLimitsMoveLayersOrForbidAPlan) {
-  PlannedCluster cluster = quick_cluster(2);
-  const PlanRequest request{.stages = 2, .batch = 8, .micro_batches = 4};
-  EXPECT_EQ(counts_of(*plan_pipeline(equal_layers(8), cluster, request)), (std::vector{4, 4}));
+TEST(PipelinePrediction, MemoryLimitsMoveLayersOrForbidAPlan) {
+  ClusterModel cluster = quick_cluster(2);
+  const PipelineRequest request{.stages = 2, .batch = 8, .micro_batches = 4};
+  EXPECT_EQ(counts_of(*predict_pipeline(equal_layers(8), cluster, request)), (std::vector{4, 4}));
   cluster.ranks[1].memory_bytes = 7 * kMB;  // Two layers of 3 MB.
-  EXPECT_EQ(counts_of(*plan_pipeline(equal_layers(8), cluster, request)), (std::vector{6, 2}));
+  EXPECT_EQ(counts_of(*predict_pipeline(equal_layers(8), cluster, request)), (std::vector{6, 2}));
   cluster.ranks[0].memory_bytes = 7 * kMB;
-  EXPECT_FALSE(plan_pipeline(equal_layers(8), cluster, request).has_value());
+  EXPECT_FALSE(predict_pipeline(equal_layers(8), cluster, request).has_value());
 }
 
-TEST(PipelinePlan, GpipeNeedsTheMemoryOfAllMicroBatches) {
-  PlanRequest request{.stages = 2, .batch = 64, .micro_batches = 8};
+TEST(PipelinePrediction, GpipeNeedsTheMemoryOfAllMicroBatches) {
+  PipelineRequest request{.stages = 2, .batch = 64, .micro_batches = 8};
   const auto memory = [&](PipelineSchedule schedule) {
     request.schedule = schedule;
-    const PipelinePlan plan = plan_pipeline(equal_layers(4), quick_cluster(2), request).value();
+    const PipelinePrediction plan = predict_pipeline(equal_layers(4), quick_cluster(2), request).value();
     return plan.memory_bytes[0] - 3 * 2 * kMB;
   };
   EXPECT_DOUBLE_EQ(memory(PipelineSchedule::gpipe), 64 * 2 * 1000);

@@ -10,13 +10,13 @@
 
 namespace hocket {
 
-struct PlannedCluster {
+struct ClusterModel {
   Topology topology;
   std::vector<RankLimits> ranks;
 };
 
 // A mesh pp=stages,dp=replicas and what runs on it. Stage s has ranks [s * replicas, (s + 1) * replicas).
-struct PlanRequest {
+struct PipelineRequest {
   int stages = 1;
   int replicas = 1;
   std::int64_t batch = 1;
@@ -29,7 +29,7 @@ struct PlanRequest {
 };
 
 // One part of the model where it runs.
-struct PlannedPart {
+struct PredictedPart {
   int first_layer = 0;
   int end_layer = 0;
   PartCost cost{};  // An update has the sum of gradients over the replicas in it.
@@ -37,9 +37,9 @@ struct PlannedPart {
   double parameter_bytes = 0;
 };
 
-struct PipelinePlan {
-  PlanRequest request;
-  std::vector<PlannedPart> parts;
+struct PipelinePrediction {
+  PipelineRequest request;
+  std::vector<PredictedPart> parts;
   PipelineReplay replay;
   std::vector<double> memory_bytes;  // By stage: parameters with gradients and state, and activations.
 
@@ -50,15 +50,15 @@ struct PipelinePlan {
 
 // The stages for this request with the least bottleneck, and what a step with them takes. None where they do
 // not fit the memory or there are more stages than layers. Throws ConfigError as check_shape() does.
-std::optional<PipelinePlan> plan_pipeline(const ModelProfile& profile, const PlannedCluster& cluster,
-                                          const PlanRequest& request);
+std::optional<PipelinePrediction> predict_pipeline(const ModelProfile& profile, const ClusterModel& cluster,
+                                                   const PipelineRequest& request);
 
 // The same for each number of micro-batches that divides a replica's share of the batch and that the schedule
 // can have, ascending: few have a large bubble, many small ones waste time on calls.
-std::vector<PipelinePlan> plan_micro_batches(const ModelProfile& profile, const PlannedCluster& cluster,
-                                             PlanRequest request);
+std::vector<PipelinePrediction> predict_micro_batches(const ModelProfile& profile,
+                                                      const ClusterModel& cluster, PipelineRequest request);
 
 // The quickest; of those within a hundredth of it the one that needs the least memory.
-const PipelinePlan* best_plan(std::span<const PipelinePlan> plans);
+const PipelinePrediction* best_prediction(std::span<const PipelinePrediction> plans);
 
 }  // namespace hocket

@@ -1,4 +1,4 @@
-#include "plan/pipeline_plan.h"
+#include "plan/pipeline_prediction.h"
 
 #include <algorithm>
 #include <limits>
@@ -18,7 +18,8 @@ constexpr std::size_t kElementBytes = 4;
 // The ranks of stages, and what lies between them.
 class Stages {
  public:
-  Stages(const PlannedCluster& cluster, const PlanRequest& request) : cluster_(cluster), request_(request) {}
+  Stages(const ClusterModel& cluster, const PipelineRequest& request)
+      : cluster_(cluster), request_(request) {}
 
   RankLimits limits(int stage) const {
     RankLimits limits{std::numeric_limits<double>::infinity()};
@@ -51,12 +52,12 @@ class Stages {
   }
 
  private:
-  const PlannedCluster& cluster_;
-  const PlanRequest& request_;
+  const ClusterModel& cluster_;
+  const PipelineRequest& request_;
 };
 
 // Of a stream, enough of it to be full for a while.
-PipelineShape replayed_shape(const PlanRequest& request) {
+PipelineShape replayed_shape(const PipelineRequest& request) {
   PipelineShape shape = request.shape();
   if (request.schedule == PipelineSchedule::pipedream) {
     shape.micro_batches = std::max(shape.micro_batches, kStreamRounds * shape.stages);
@@ -65,8 +66,8 @@ PipelineShape replayed_shape(const PlanRequest& request) {
 }
 
 // What the partitioner is told: each part has a rank to itself, which stands for all replicas of its stage.
-PartitionProblem problem_of(const ModelProfile& profile, const PlannedCluster& cluster,
-                            const PlanRequest& request) {
+PartitionProblem problem_of(const ModelProfile& profile, const ClusterModel& cluster,
+                            const PipelineRequest& request) {
   const Stages stages(cluster, request);
   std::vector<RankLimits> ranks;
   std::vector<Rank> firsts;
@@ -90,13 +91,16 @@ PartitionProblem problem_of(const ModelProfile& profile, const PlannedCluster& c
   return problem;
 }
 
-PlannedPart part_of(const ModelProfile& profile, const Stages& stages, const PlanRequest& request,
-                    const PlannedStage& planned) {
+PredictedPart part_of(const ModelProfile& profile, const Stages& stages, const PipelineRequest& request,
+                      const PlannedStage& planned) {
   const double samples = request.samples();
   const int stage = planned.first_rank % request.stages;
-  PlannedPart part{planned.first_layer, planned.end_layer};
+  PredictedPart part{planned.first_layer, planned.end_layer};
   PartCost& cost = part.cost;
   double kept_bytes = 0;
+  if (planned.first_layer > 0) {  // What it receives.
+    kept_bytes = profile.layers[static_cast<std::size_t>(planned.first_layer - 1)].output_bytes * samples;
+  }
   for (int i = planned.first_layer; i < planned.end_layer; ++i) {
     const LayerProfile& layer = profile.layers[static_cast<std::size_t>(i)];
     cost.forward += layer.forward.of(samples);
@@ -115,8 +119,8 @@ PlannedPart part_of(const ModelProfile& profile, const Stages& stages, const Pla
   return part;
 }
 
-void add_sends(std::vector<PlannedPart>& parts, const ModelProfile& profile, const Stages& stages,
-               const PlanRequest& request) {
+void add_sends(std::vector<PredictedPart>& parts, const ModelProfile& profile, const Stages& stages,
+               const PipelineRequest& request) {
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
     const auto stage = static_cast<int>(i) % request.stages;
     const Link link = stages.link(stage, (stage + 1) % request.stages);
@@ -127,7 +131,7 @@ void add_sends(std::vector<PlannedPart>& parts, const ModelProfile& profile, con
   }
 }
 
-std::vector<double> memory_of(const PipelinePlan& plan, const ModelProfile& profile) {
+std::vector<double> memory_of(const PipelinePrediction& plan, const ModelProfile& profile) {
   std::vector<double> bytes;
   for (int stage = 0; stage < plan.request.stages; ++stage) {
     const PipelineActions actions = pipeline_actions(plan.request.schedule, plan.replay.shape, stage);
@@ -143,30 +147,30 @@ std::vector<double> memory_of(const PipelinePlan& plan, const ModelProfile& prof
 
 }  // namespace
 
-Seconds PipelinePlan::step() const {
+Seconds PipelinePrediction::step() const {
   if (request.schedule != PipelineSchedule::pipedream) return replay.time;
   return replay.steady_interval() * request.micro_batches;
 }
 
-double PipelinePlan::bubble() const {
+double PipelinePrediction::bubble() const {
   return request.schedule == PipelineSchedule::pipedream ? replay.steady_bubble() : replay.bubble();
 }
 
-std::optional<PipelinePlan> plan_pipeline(const ModelProfile& profile, const PlannedCluster& cluster,
-                                          const PlanRequest& request) {
+std::optional<PipelinePrediction> predict_pipeline(const ModelProfile& profile, const ClusterModel& cluster,
+                                                   const PipelineRequest& request) {
   check_shape(request.schedule, request.shape());
   HOCKET_CHECK(request.stages * request.replicas <= cluster.topology.world(), "{} x {} ranks of {}",
                request.stages, request.replicas, cluster.topology.world());
   const std::optional<Partition> partition = best_partition(problem_of(profile, cluster, request));
   if (!partition) return {};
   const Stages stages(cluster, request);
-  PipelinePlan plan{request, {}, {}, {}};
+  PipelinePrediction plan{request, {}, {}, {}};
   for (const PlannedStage& stage : partition->stages) {
     plan.parts.push_back(part_of(profile, stages, request, stage));
   }
   add_sends(plan.parts, profile, stages, request);
   std::vector<PartCost> costs;
-  for (const PlannedPart& part : plan.parts) costs.push_back(part.cost);
+  for (const PredictedPart& part : plan.parts) costs.push_back(part.cost);
   plan.replay = replay_pipeline(request.schedule, replayed_shape(request), costs);
   plan.memory_bytes = memory_of(plan, profile);
   for (int stage = 0; stage < request.stages; ++stage) {
@@ -175,30 +179,32 @@ std::optional<PipelinePlan> plan_pipeline(const ModelProfile& profile, const Pla
   return plan;
 }
 
-std::vector<PipelinePlan> plan_micro_batches(const ModelProfile& profile, const PlannedCluster& cluster,
-                                             PlanRequest request) {
-  std::vector<PipelinePlan> plans;
+std::vector<PipelinePrediction> predict_micro_batches(const ModelProfile& profile,
+                                                      const ClusterModel& cluster, PipelineRequest request) {
+  std::vector<PipelinePrediction> plans;
   const std::int64_t share = request.batch / request.replicas;
   for (int count = 1; count <= std::min<std::int64_t>(share, kMostMicroBatches); ++count) {
     const bool is_possible = request.schedule != PipelineSchedule::interleaved || count % request.stages == 0;
     if (share % count != 0 || !is_possible) continue;
     request.micro_batches = count;
-    if (std::optional<PipelinePlan> plan = plan_pipeline(profile, cluster, request)) {
+    if (std::optional<PipelinePrediction> plan = predict_pipeline(profile, cluster, request)) {
       plans.push_back(*std::move(plan));
     }
   }
   return plans;
 }
 
-const PipelinePlan* best_plan(std::span<const PipelinePlan> plans) {
+const PipelinePrediction* best_prediction(std::span<const PipelinePrediction> plans) {
   if (plans.empty()) return nullptr;
-  const auto by_step = [](const PipelinePlan& a, const PipelinePlan& b) { return a.step() < b.step(); };
+  const auto by_step = [](const PipelinePrediction& a, const PipelinePrediction& b) {
+    return a.step() < b.step();
+  };
   const Seconds least = std::min_element(plans.begin(), plans.end(), by_step)->step();
-  const auto most_memory = [](const PipelinePlan& plan) {
+  const auto most_memory = [](const PipelinePrediction& plan) {
     return *std::max_element(plan.memory_bytes.begin(), plan.memory_bytes.end());
   };
-  const PipelinePlan* best = nullptr;
-  for (const PipelinePlan& plan : plans) {
+  const PipelinePrediction* best = nullptr;
+  for (const PipelinePrediction& plan : plans) {
     if (plan.step() > least * kAsGood) continue;
     if (best == nullptr || most_memory(plan) < most_memory(*best)) best = &plan;
   }
