@@ -12,6 +12,7 @@ Command models_command();
 Command data_command();
 Command report_command();
 Command doctor_command();
+Command plan_command();
 Command simulate_command();
 Command bench_command();
 Command launch_command();

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
       hocket::report_command(),    //
       hocket::launch_command(),    //
       hocket::jobs_command(),      //
+      hocket::plan_command(),      //
       hocket::simulate_command(),  //
       hocket::bench_command(),     //
       hocket::doctor_command(),    //

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "graph/memory_plan.h"
 #include "graph/operator.h"
@@ -23,15 +24,29 @@ bool begins_layer(const Graph& graph, const Node& node) {
                      [&](ValueId id) { return graph.value(id).role == Role::parameter; });
 }
 
+// That of the parameters that it is the first to read, or its own.
+std::string name_of_layer(const Graph& graph, const Node& node, std::unordered_set<ValueId>& known) {
+  std::string name = node.name;
+  for (const ValueId id : node.inputs) {
+    const std::string& parameter = graph.value(id).name;
+    if (graph.value(id).role != Role::parameter || !known.insert(id).second) continue;
+    name = parameter.substr(0, parameter.rfind('.'));
+    break;
+  }
+  for (const ValueId id : node.inputs) known.insert(id);
+  return name;
+}
+
 // The layers without their bytes.
 std::vector<ModelLayer> cut(const Graph& graph) {
   std::vector<ModelLayer> layers;
+  std::unordered_set<ValueId> known;
   const auto count = static_cast<int>(graph.nodes().size());
   for (int i = 0; i < count; ++i) {
     const Node& node = graph.nodes()[index(i)];
     if (!begins_layer(graph, node)) continue;
     if (!layers.empty()) layers.back().end_node = i;
-    layers.push_back({node.name, layers.empty() ? 0 : i, count});
+    layers.push_back({name_of_layer(graph, node, known), layers.empty() ? 0 : i, count});
   }
   if (layers.empty() && count > 0) layers.push_back({graph.nodes().front().name, 0, count});
   return layers;

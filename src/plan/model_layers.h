@@ -11,7 +11,7 @@ namespace hocket {
 // The nodes of a forward graph from one that begins a layer to the one before the next: where a model may be
 // cut.
 struct ModelLayer {
-  std::string name;  // Of its first node that reads parameters.
+  std::string name;  // The scope of its parameters.
   int first_node = 0;
   int end_node = 0;
   double parameter_bytes = 0;  // Of those that it is the first to read.

@@ -6,6 +6,7 @@
 #include "graph/differentiate.h"
 #include "graph/passes/passes.h"
 #include "graph/text.h"
+#include "plan/stage_names.h"
 
 namespace hocket {
 namespace {
@@ -21,8 +22,8 @@ parameter b.weight f32[4,4] init=zeros
 parameter c.weight f32[2,4] init=zeros
 input label i32[N]
 input weight f32[N]
-a = matmul(x, a.weight, a.bias) tb=1
-a.relu = relu(a)
+a.product = matmul(x, a.weight, a.bias) tb=1
+a.relu = relu(a.product)
 b = matmul(a.relu, b.weight) tb=1
 b.relu = relu(b)
 sum = add(a.relu, b.relu)
@@ -85,6 +86,31 @@ TEST(ModelLayers, WhatBackwardReadsIsKept) {
   const std::vector<double> kept = kept_bytes_of(*step, of_nodes, 3);
   EXPECT_EQ(kept[0], 4 * 16 * 4);      // a.relu: its own gradient and the product of b read it.
   EXPECT_EQ(kept[1], 2 * 4 * 16 * 4);  // b.relu and the sum.
+}
+
+// Layers block.0.a, block.0.b, block.1.a and head.
+constexpr const char* kBlocks = R"(
+input x f32[N,4]
+parameter block.0.a.weight f32[4,4] init=zeros
+parameter block.0.b.weight f32[4,4] init=zeros
+parameter block.1.a.weight f32[4,4] init=zeros
+parameter head.weight f32[2,4] init=zeros
+input label i32[N]
+input weight f32[N]
+block.0.a = matmul(x, block.0.a.weight) tb=1
+block.0.b = matmul(block.0.a, block.0.b.weight) tb=1
+block.1.a = matmul(block.0.b, block.1.a.weight) tb=1
+head = matmul(block.1.a, head.weight) tb=1
+loss, loss:1 = softmax_cross_entropy(head, label, weight)
+output loss = loss
+)";
+
+TEST(StageNames, AScopeOfOneStageStandsForItsLayers) {
+  const std::unique_ptr<Graph> model = parse_text(kBlocks, "model", 16);
+  const std::vector<ModelLayer> layers = layers_of(*model);
+  EXPECT_EQ(stage_names(*model, layers, std::vector{2, 4}), "block.0|block.1,head");
+  EXPECT_EQ(stage_names(*model, layers, std::vector{1, 4}), "block.0.a|block.0.b,block.1,head");
+  EXPECT_EQ(stage_names(*model, layers, std::vector{3, 4}), "block|head");
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ class StepLoop {
 
   double flops() const { return flops_; }  // Of this rank's step.
   std::span<const std::byte> parameters() const { return memory_->parameters.bytes(); }
-  const Graph& graph() { return program_->training().graph(); }
+  const Executable& executable() { return program_->training(); }
+  const Graph& graph() { return executable().graph(); }
 
  private:
   // One field of the preloaded samples and its place in the batch.

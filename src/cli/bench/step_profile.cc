@@ -1,15 +1,12 @@
 #include "cli/bench/step_profile.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "base/error.h"
+#include "cli/node_times.h"
 #include "graph/operator.h"
-#include "tensor/kernels/threads.h"
 
 namespace hocket {
 namespace {
@@ -30,30 +27,18 @@ double flops_of(const Graph& graph, const Node& node) {
   return node.op->flops(node, inputs, outputs);
 }
 
-// On one thread the processor's time, which other programs do not lengthen; on several the time that passes.
-double seconds_now() {
-  timespec now{};
-  ::clock_gettime(kernel::num_threads() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 std::vector<NodeCost> measure(StepLoop& loop, int steps) {
-  std::vector<double> least(loop.graph().nodes().size(), std::numeric_limits<double>::infinity());
-  double last = 0;
-  const Executable::Observer observer = [&](int node) {
-    double& seconds = least[static_cast<std::size_t>(node)];
-    seconds = std::min(seconds, seconds_now() - last);
-    last = seconds_now();
-  };
+  NodeTimes times(loop.executable());
   loop.run(kWarmUp);
   for (int i = 0; i < steps; ++i) {
-    last = seconds_now();  // Drawing the batch counts as part of the first node.
-    loop.step(&observer);
+    times.begin();  // Drawing the batch counts as part of the first node.
+    loop.step(&times.observer());
   }
   std::vector<NodeCost> costs;
-  for (std::size_t i = 0; i < least.size(); ++i) {
+  for (std::size_t i = 0; i < times.seconds().size(); ++i) {
     const Node& node = loop.graph().nodes()[i];
-    if (std::isfinite(least[i])) costs.push_back({&node, least[i], flops_of(loop.graph(), node)});
+    const double seconds = times.seconds()[i];
+    if (std::isfinite(seconds)) costs.push_back({&node, seconds, flops_of(loop.graph(), node)});
   }
   return costs;
 }
