@@ -52,9 +52,8 @@ assert "expected pp=K" in refusal(2, "plan", *layers, "--mesh", "qq=2")
 wide = plan("--model", "mlp,hidden=1024x1024x1024", "--data", "synthetic:mnist,samples=256", "--batch", 64, "--ranks", 4,
             *slow_net)
 assert len(wide["pipedream"]["stages"]) > 1, wide["pipedream"]
-assert all(stage["replicas"] == 1 for stage in wide["pipedream"]["stages"][:1]), wide["pipedream"]
+assert wide["pipedream"]["stages"][0]["replicas"] == 1 and wide["mesh"] == "pp=4", wide["pipedream"]
 convolutions = plan("--model", "resnet,depth=8", "--data", "synthetic:cifar10,samples=256", "--batch", 64, "--ranks", 4,
                     *slow_net)
 assert [stage["replicas"] for stage in convolutions["pipedream"]["stages"]] == [4], convolutions["pipedream"]
-data_parallel = next(row for row in convolutions["ways"] if row["replicas"] == 4)
-assert convolutions["best"]["step_seconds"] <= data_parallel["step_seconds"]
+assert convolutions["mesh"] == "dp=4", convolutions["ways"]
