@@ -171,7 +171,7 @@ std::vector<Key> worker_keys() {
       {"train.stages",
        "LIST",
        kWorkers,
-       "the layers of a pipeline's stages, as in 'conv1,conv2|fc1,fc2'",
+       "the layers of a pipeline's stages, as in 'conv1,conv2|fc1,fc2'; or measured, as hocket plan does",
        FIELD(stages),
        {},
        {},

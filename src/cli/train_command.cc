@@ -8,6 +8,7 @@
 #include "cli/key_options.h"
 #include "cli/nodes/launch_nodes.h"
 #include "cli/nodes/roles.h"
+#include "cli/plan/measured_stages.h"
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
@@ -165,12 +166,19 @@ int run_node(const Request& request, const NodePlace& place, const Start& start,
   return train_with(alone, request, start, arguments, signals, &place);
 }
 
-// Workers that may have to start anew must know their folder before they make one.
+// Workers that may have to start anew must know their folder before they make one, and all of them the same
+// stages.
 int launch_training(const Request& request, const Arguments& arguments) {
   const TrainOptions options = request.settings.train_options();
-  if (options.restarts == 0 || !request.out.empty()) return launch_workers(options, arguments, "");
+  std::vector<std::string> more;
+  if (wants_measured_stages(options)) {
+    more = {"--stages", measured_stages(options)};
+    if (!arguments.has("quiet")) write_message(fmt::format("hocket: measured stages {}", more.back()));
+  }
+  if (options.restarts == 0 || !request.out.empty()) return launch_workers(options, arguments, more);
   const RunFolder folder = make_folder(request);
-  const int code = launch_workers(options, arguments, folder.path().string());
+  more.insert(more.end(), {"--out", folder.path().string()});
+  const int code = launch_workers(options, arguments, more);
   remove_if_empty(folder.path());
   return code;
 }
@@ -220,6 +228,11 @@ int run_train(const Arguments& arguments) {
   if (has_servers(options)) return train_with_servers(request, environment, arguments);
   if (is_hogwild(options)) return train_with_threads(request, environment, arguments);
   if (must_launch(options, environment)) return launch_training(request, arguments);
+  if (wants_measured_stages(options)) {
+    throw ConfigError(
+        "--stages measured: only hocket train that starts a pipeline's workers itself can measure for all of "
+        "them; hocket plan prints stages to give here");
+  }
   const StopSignals signals(environment.rank > 0);
   Workers workers = join_workers(options, environment);
   try {

@@ -50,11 +50,12 @@ bool must_launch(const TrainOptions& options, const Environment& environment) {
   return false;
 }
 
-int launch_workers(const TrainOptions& options, const Arguments& arguments, const std::string& folder) {
+int launch_workers(const TrainOptions& options, const Arguments& arguments,
+                   const std::vector<std::string>& more) {
   LaunchOptions launching;
   launching.words = {std::filesystem::read_symlink("/proc/self/exe").string(), "train"};
   launching.words.insert(launching.words.end(), arguments.typed().begin(), arguments.typed().end());
-  if (!folder.empty()) launching.words.insert(launching.words.end(), {"--out", folder});
+  launching.words.insert(launching.words.end(), more.begin(), more.end());
   const int workers = Mesh::parse(options.mesh, options.workers).size();
   if (!options.emulate_net.empty())
     open_topology(options.emulate_net, workers);  // Or each says what is wrong.

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cli/arguments.h"
 #include "cli/emulated_net.h"
@@ -16,11 +17,11 @@ namespace hocket {
 // where workers, mesh and the job that it is a rank of contradict each other.
 bool must_launch(const TrainOptions& options, const Environment& environment);
 
-// Starts this command line once per worker and waits for their end. When one of them dies, by a signal or
-// because the network failed, starts them anew with --resume, up to options.restarts times. Their run folder
-// is `folder`; where that is empty, the one that the arguments name or the first rank makes. Returns an
-// ExitCode.
-int launch_workers(const TrainOptions& options, const Arguments& arguments, const std::string& folder);
+// Starts this command line, with `more` behind it, once per worker and waits for their end. When one of them
+// dies, by a signal or because the network failed, starts them anew with --resume, up to options.restarts
+// times. Returns an ExitCode.
+int launch_workers(const TrainOptions& options, const Arguments& arguments,
+                   const std::vector<std::string>& more);
 
 // A worker of a run, and the links between all of them where these are emulated.
 struct Workers {

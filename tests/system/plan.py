@@ -4,8 +4,9 @@ replicated and matrices pipelined on a slow network. simulate pipeline: bubbles 
 
 import json
 import math
+import pathlib
 
-from support.program import output, refusal
+from support.program import output, refusal, train
 
 
 def plan(*arguments):
@@ -57,3 +58,12 @@ convolutions = plan("--model", "resnet,depth=8", "--data", "synthetic:cifar10,sa
                     *slow_net)
 assert [stage["replicas"] for stage in convolutions["pipedream"]["stages"]] == [4], convolutions["pipedream"]
 assert convolutions["mesh"] == "dp=4", convolutions["ways"]
+
+# What was measured is what trains, and it trains as one worker does.
+small = ["--model", "mlp,hidden=64x64x64", "--data", "synthetic:mnist,samples=512", "--batch", 32, "--microbatches", 4,
+         "--steps", 4, "--threads", 1]
+whole = train(*small)
+cut = train(*small, "--mesh", "pp=2", "--stages", "measured", "--out", "measured")
+assert cut["parameter_hash"] == whole["parameter_hash"], (cut, whole)
+assert 'stages = "fc1' in pathlib.Path("measured/config.toml").read_text()
+assert "needs a pipeline" in refusal(2, "train", *small, "--workers", 2, "--stages", "measured")
