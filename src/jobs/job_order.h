@@ -35,10 +35,10 @@ inline std::size_t useful_length(const ClusterState& state, const PolicyOptions&
   return state.running.size() + static_cast<std::size_t>(state.total_slots() + options.backfill_depth);
 }
 
-// The first of `jobs`, which come in the order of arrival(), by `key` of each, smallest first; of equals,
-// whoever came first.
+// The first `length` of `jobs` by `key` of each, smallest first; of equals, whoever came first.
 template <typename Key>
-JobOrder ordered_by(const ClusterState& state, const PolicyOptions& options, JobOrder jobs, Key key) {
+JobOrder ordered_by(const ClusterState& state, const PolicyOptions& options, JobOrder jobs,
+                    std::size_t length, Key key) {
   using Value = decltype(key(state.jobs.front()));
   struct Entry {
     Value value;
@@ -53,7 +53,7 @@ JobOrder ordered_by(const ClusterState& state, const PolicyOptions& options, Job
   entries.reserve(jobs.size());
   for (const std::size_t job : jobs)
     entries.push_back({key(state.jobs[job]), arrival(state.jobs[job], options), job});
-  jobs.resize(std::min(jobs.size(), useful_length(state, options)));
+  jobs.resize(std::min(jobs.size(), length));
   const auto end = entries.begin() + static_cast<std::ptrdiff_t>(jobs.size());
   if (end != entries.end()) std::nth_element(entries.begin(), end, entries.end());
   std::sort(entries.begin(), end);

@@ -45,6 +45,7 @@ Allocation in_few_racks(const FreeSlots& free, const std::vector<Gap>& gaps, int
   std::map<int, std::vector<Gap>> by_rack;
   for (const Gap& gap : gaps) by_rack[free.rack(static_cast<std::size_t>(gap.machine))].push_back(gap);
   std::vector<std::vector<Gap>> racks;
+  racks.reserve(by_rack.size());
   for (auto& [rack, members] : by_rack) racks.push_back(std::move(members));
   std::stable_sort(racks.begin(), racks.end(),
                    [](const auto& a, const auto& b) { return room_of(a) > room_of(b); });
@@ -64,6 +65,7 @@ std::optional<Allocation> place_job(const FreeSlots& free, const ClusterJob& job
                                     bool spans_machines) {
   if (free.total() < workers) return std::nullopt;
   std::vector<Gap> gaps;
+  gaps.reserve(free.machines());
   for (std::size_t i = 0; i < free.machines(); ++i) {
     if (const int room = free.room(i, job); room > 0) gaps.push_back({static_cast<int>(i), room});
   }

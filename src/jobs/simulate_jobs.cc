@@ -60,6 +60,7 @@ class World {
     double settled = 0;  // Progress is counted up to here.
     int version = 0;
     bool has_run = false;
+    std::optional<std::size_t> partner;
   };
 
   void check(const ClusterJob& job, std::size_t index) {
@@ -114,12 +115,10 @@ class World {
     }
   }
 
+  // The one that shares its slots.
   ClusterJob* partner_of(const ClusterJob& job) {
-    for (const std::size_t index : state_.running) {
-      ClusterJob& other = state_.jobs[index];
-      if (other.host == job.id || job.host == other.id) return &other;
-    }
-    return nullptr;
+    const auto& partner = facts_[index_of(job)].partner;
+    return partner ? &state_.jobs[*partner] : nullptr;
   }
 
   std::size_t index_of(const ClusterJob& job) const {
@@ -134,7 +133,6 @@ class World {
   }
 
   double pace_of(const ClusterJob& job) {
-    if (!has_shared_) return 1;
     const ClusterJob* partner = partner_of(job);
     return partner == nullptr ? 1 : shared_pace(job.id, partner->id);
   }
@@ -164,9 +162,7 @@ class World {
   template <typename Change>
   void change(std::size_t index, Change what) {
     std::optional<std::size_t> partner;
-    if (has_shared_) {
-      if (const ClusterJob* other = partner_of(state_.jobs[index])) partner = index_of(*other);
-    }
+    if (const ClusterJob* other = partner_of(state_.jobs[index])) partner = index_of(*other);
     if (partner) settle(*partner);
     settle(index);
     what();
@@ -181,7 +177,9 @@ class World {
   void let_go(std::size_t index) {
     ClusterJob& job = state_.jobs[index];
     hold(job, -1);
-    if (ClusterJob* partner = has_shared_ ? partner_of(job) : nullptr) {
+    if (ClusterJob* partner = partner_of(job)) {
+      facts_[index_of(*partner)].partner.reset();
+      facts_[index].partner.reset();
       partner->pace.reset();
       if (partner->host) {  // The guest now has the slots for itself.
         partner->host.reset();
@@ -249,7 +247,8 @@ class World {
                                    [&](std::size_t i) { return state_.jobs[i].id == *what.host; });
     HOCKET_CHECK(host != state_.running.end());
     settle(*host);
-    has_shared_ = true;
+    facts_[*host].partner = what.job;
+    facts_[what.job].partner = *host;
     ++result_.shared_starts;
     state_.jobs[what.job].host = what.host;
   }
@@ -300,7 +299,6 @@ class World {
   double wake_ = kNever;
   int slots_ = 0;
   int busy_ = 0;
-  bool has_shared_ = false;
   double racks_ = 0;
   double gang_starts_ = 0;
   JobSimulation result_;

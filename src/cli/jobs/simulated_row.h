@@ -13,7 +13,7 @@ struct SimulatedRow {
   std::string policy;
   std::string name;  // With its slot length where there are several.
   double slot = 0;
-  double took = 0;  // Seconds of real time.
+  double took = 0;  // Seconds of CPU time.
   JobFigures figures;
   std::vector<std::pair<double, double>> completions;  // Seconds, and the share of jobs within them.
   std::vector<std::pair<double, double>> busy;         // Days, and the share of slots held.

@@ -25,7 +25,7 @@ Decisions decide_las(const ClusterState& state, const PolicyOptions& options) {
   if (is_turn_due(state, options)) {
     JobOrder order = state.waiting;
     order.insert(order.end(), state.running.begin(), state.running.end());
-    order = ordered_by(state, options, std::move(order),
+    order = ordered_by(state, options, std::move(order), useful_length(state, options),
                        [&](const ClusterJob& job) { return queue_of(state, job, options); });
     decisions = take_turns(state, options, order);
   } else if (!state.waiting.empty()) {

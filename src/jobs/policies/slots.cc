@@ -24,7 +24,7 @@ Decisions decide_slots(const ClusterState& state, const PolicyOptions& options) 
   if (is_turn_due(state, options)) {
     order = state.waiting;
     order.insert(order.end(), state.running.begin(), state.running.end());
-    order = ordered_by(state, options, std::move(order),
+    order = ordered_by(state, options, std::move(order), useful_length(state, options),
                        [&](const ClusterJob& job) { return part_of_life(state, job, options); });
     decisions = take_turns(state, options, order);
   } else if (!state.waiting.empty()) {
