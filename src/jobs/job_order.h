@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "jobs/policy.h"
@@ -26,7 +27,9 @@ inline bool is_slot_over(const ClusterState& state, const ClusterJob& job, const
 }
 
 inline double next_slot(double now, const PolicyOptions& options) {
-  return (static_cast<double>(static_cast<std::int64_t>(now / options.slot)) + 1) * options.slot;
+  double slots = std::floor(now / options.slot) + 1;
+  while (slots * options.slot <= now) ++slots;  // The quotient was rounded down.
+  return slots * options.slot;
 }
 
 // How many jobs at the front of an order can matter at all: enough to fill the cluster, and some to pass

@@ -8,7 +8,7 @@ namespace {
 
 bool may_resize(const ClusterState& state, const PolicyOptions& options, const ClusterJob& job) {
   return job.state == JobState::running && job.is_elastic() && !job.host &&
-         state.now - job.slice_began >= options.slot;
+         state.now >= job.slice_began + options.slot;
 }
 
 // The same machines with fewer workers, the last ones losing theirs first.

@@ -283,6 +283,7 @@ class World {
       for (const std::size_t index : decisions.stops) stop(index);
       for (const JobStart& each : decisions.resizes) resize(each);
       wake_ = decisions.wake.value_or(kNever);
+      HOCKET_CHECK(wake_ > state_.now, "{} wants to decide again at once", policy_.name);
       if (options_.observer) options_.observer(state_);
       if (decisions.change_nothing()) return;
       if (decisions.stops.empty() && decisions.resizes.empty() && state_.waiting.empty()) return;

@@ -94,6 +94,9 @@ int run_jobs_simulate(const Arguments& arguments) {
     if (!uses_slots(*policy)) slots.resize(1);
     for (const std::string& slot : slots) {
       options.policy.slot = parse_seconds(slot, "slot");
+      if (uses_slots(*policy) && options.policy.slot <= options.switch_cost)
+        throw ConfigError("jobs simulate: --slot {}: in slots not longer than a switch ({}) nothing is done",
+                          slot, seconds_text(options.switch_cost));
       rows.push_back(simulate_row(trace, *policy, options, slots.size() > 1 ? slot : ""));
     }
   }

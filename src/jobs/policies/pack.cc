@@ -2,6 +2,7 @@
 // suffices (Gandiva, OSDI'18). Packing is a trial: a pair that together is not faster than one alone, as
 // their paces say, is parted, and neither is tried again. The guest is the one that stops.
 
+#include <map>
 #include <unordered_map>
 
 #include "jobs/place_job.h"
@@ -37,33 +38,33 @@ void part_bad_pairs(const ClusterState& state, const PolicyOptions& options, con
   }
 }
 
-bool can_host(const ClusterJob& host, const ClusterJob& guest, const Guests& guests) {
+bool can_host(const ClusterJob& host, const Guests& guests) {
   return host.state == JobState::running && !host.host && !host.shares_badly && !host.is_elastic() &&
-         !guests.contains(host.id) && host.workers() == guest.min_workers;
+         !guests.contains(host.id);
 }
 
-// Each waiting job in turn finds the first host that takes it.
-void pack(const ClusterState& state, const PolicyOptions& options, Guests guests, const JobOrder& waiting,
-          std::size_t from, Decisions& decisions) {
+// Each waiting job in turn finds the first host with as many workers that has memory for it.
+void pack(const ClusterState& state, const PolicyOptions& options, const Guests& guests,
+          const JobOrder& waiting, std::size_t from, Decisions& decisions) {
+  std::map<int, std::vector<const ClusterJob*>> hosts;  // By workers.
+  for (const std::size_t index : state.running) {
+    const ClusterJob& host = state.jobs[index];
+    if (can_host(host, guests)) hosts[host.workers()].push_back(&host);
+  }
   FreeSlots free = state.free_slots();
   const std::size_t last = std::min(waiting.size(), from + static_cast<std::size_t>(options.backfill_depth));
-  std::size_t host_at = 0;
-  for (std::size_t i = from; i < last && host_at < state.running.size(); ++i) {
+  for (std::size_t i = from; i < last && !hosts.empty(); ++i) {
     ClusterJob guest = state.jobs[waiting[i]];
     if (guest.shares_badly || guest.is_elastic()) continue;
-    for (std::size_t h = host_at; h < state.running.size(); ++h) {
-      const ClusterJob& host = state.jobs[state.running[h]];
-      if (guests.contains(host.id) || host.host || host.shares_badly) {
-        if (h == host_at) ++host_at;  // Of no use to the next ones either.
-        continue;
-      }
-      guest.host = host.id;
-      if (!can_host(host, guest, guests) || !free.holds(guest, host.allocation)) continue;
-      free.take(guest, host.allocation);
-      guests.emplace(host.id, waiting[i]);
-      decisions.starts.push_back({waiting[i], host.allocation, host.id});
-      break;
-    }
+    auto& candidates = hosts[guest.min_workers];
+    const auto host = std::find_if(candidates.begin(), candidates.end(), [&](const ClusterJob* candidate) {
+      guest.host = candidate->id;
+      return free.holds(guest, candidate->allocation);
+    });
+    if (host == candidates.end()) continue;
+    free.take(guest, (*host)->allocation);
+    decisions.starts.push_back({waiting[i], (*host)->allocation, (*host)->id});
+    candidates.erase(host);
   }
 }
 
