@@ -20,7 +20,7 @@ ORDER = [
 ]
 RANK = {folder: rank for rank, cell in enumerate(ORDER) for folder in cell}
 # Libraries, by how their headers begin.
-OWNED = {"hwy": "tensor", "dnnl.h": "tensor", "dnnl.hpp": "tensor", "mpi.h": "bindings"}
+OWNED = {"hwy": "tensor", "dnnl.h": "tensor", "dnnl.hpp": "tensor", "mpi.h": "bindings", "sqlite3.h": "jobs"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 
 

@@ -10,7 +10,7 @@ namespace hocket {
 namespace {
 
 std::string table(const SchedulePage& page) {
-  std::string html = "<div class=\"table dense\"><table>\n<thead><tr>";
+  std::string html = "<div class=\"table\"><table>\n<thead><tr>";
   for (std::size_t i = 0; i < page.columns.size(); ++i)
     html += fmt::format("<th{}>{}</th>", i == 0 ? "" : " class=\"number\"", escape_html(page.columns[i]));
   html += "</tr></thead>\n<tbody>\n";

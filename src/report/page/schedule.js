@@ -3,7 +3,8 @@
 (() => {
   const { data, color, css, short, percent } = page;
   const rows = data.rows;
-  const hours = (seconds) => `${short(seconds / 3600)} h`;
+  const hours = (value) => `${short(value)} h`;
+  const inHours = (seconds) => seconds / 3600;
 
   const scale = () => ({ grid: { color: css("--grid"), borderColor: css("--line") }, ticks: { color: css("--soft"), maxTicksLimit: 8 } });
   const axis = (spec) => ({
@@ -35,19 +36,19 @@
   const each = (member) => rows.map((row, i) => ({ name: row.name, points: row[member], stroke: color(i) }));
 
   // A line for each policy that was tried with several slot lengths.
-  function sweep(member, y) {
+  function sweep(value, y) {
     const policies = [...new Set(rows.map((row) => row.policy))];
     const series = policies.map((policy, i) => ({
       name: policy, stroke: color(i),
-      points: rows.filter((row) => row.policy === policy).sort((a, b) => a.slot - b.slot).map((row) => [row.slot, row[member]]),
+      points: rows.filter((row) => row.policy === policy).sort((a, b) => a.slot - b.slot).map((row) => [row.slot / 60, value(row)]),
     })).filter(({ points }) => points.length > 1);
-    return lines(series, { title: "slot length", text: (seconds) => (seconds < 3600 ? `${short(seconds / 60)} min` : hours(seconds)), log: true }, y);
+    return lines(series, { title: "slot length", text: (minutes) => `${short(minutes)} min`, log: true }, y);
   }
 
   function means() {
     return {
       type: "bar",
-      data: { labels: rows.map((row) => row.name), datasets: [{ data: rows.map((row) => row.mean_completion), backgroundColor: rows.map((_, i) => color(i)) }] },
+      data: { labels: rows.map((row) => row.name), datasets: [{ data: rows.map((row) => inHours(row.mean_completion)), backgroundColor: rows.map((_, i) => color(i)) }] },
       options: {
         animation: false, maintainAspectRatio: false, indexAxis: "y",
         scales: { x: axis({ title: "hours", text: hours }), y: { ...scale(), grid: { display: false } } },
@@ -59,11 +60,11 @@
   const days = { title: "days", text: short };
   const charts = {
     mean: means,
-    completions: () => lines(each("completions"), { title: "completion time", text: hours, log: true }, { title: "share of jobs", text: percent }),
+    completions: () => lines(each("completions").map((one) => ({ ...one, points: one.points.map(([seconds, share]) => [inHours(seconds), share]) })), { title: "completion time", text: hours, log: true }, { title: "share of jobs", text: percent }),
     busy: () => lines(each("busy"), days, { title: "share of all slots", text: percent }),
     waiting: () => lines(each("waiting"), days, { title: "jobs", text: short }),
-    response: () => sweep("mean_response", { title: "mean", text: hours }),
-    useful: () => sweep("useful_share", { title: "share", text: percent }),
+    response: () => sweep((row) => row.mean_response / 60, { title: "mean", text: (minutes) => `${short(minutes)} min` }),
+    useful: () => sweep((row) => row.useful_share, { title: "share", text: percent }),
   };
   page.chartOf = (canvas) => charts[canvas.dataset.chart]();
 })();
