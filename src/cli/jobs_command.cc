@@ -13,9 +13,10 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"serve", run_jobs_serve},  {"agent", run_jobs_agent}, {"submit", run_jobs_submit},
-    {"list", run_jobs_list},    {"show", run_jobs_show},   {"cancel", run_jobs_change},
-    {"retry", run_jobs_change}, {"logs", run_jobs_logs},   {"simulate", run_jobs_simulate},
+    {"serve", run_jobs_serve},       {"agent", run_jobs_agent}, {"submit", run_jobs_submit},
+    {"list", run_jobs_list},         {"show", run_jobs_show},   {"cancel", run_jobs_change},
+    {"retry", run_jobs_change},      {"logs", run_jobs_logs},   {"release", run_jobs_release},
+    {"simulate", run_jobs_simulate},
 };
 
 std::string all_verbs() {
@@ -60,6 +61,7 @@ Command jobs_command() {
                     "submit --dir DIR [options] -- OPTIONS OF TRAIN",
                     "list --dir DIR [--all]",
                     "show|cancel|retry|logs JOB --dir DIR",
+                    "release MACHINE --dir DIR",
                     "simulate [options]"};
   command.options = {
       {"dir", "DIR", "the scheduler's folder, which all its machines see: key, queue, runs and logs"},

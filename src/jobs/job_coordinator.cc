@@ -140,6 +140,23 @@ void JobCoordinator::retry(JobId id, double now) {
   });
 }
 
+int JobCoordinator::release(const std::string& name, double now) {
+  const auto found = std::find_if(machines_.begin(), machines_.end(),
+                                  [&](const ClusterMachine& machine) { return machine.name == name; });
+  if (found == machines_.end()) throw ConfigError("jobs: there is no machine {}", name);
+  if (found->is_present)
+    throw ConfigError("jobs: machine {} is here; only one that is away is released", name);
+  std::vector<JobId> held;
+  for (const auto& [id, record] : records_) {
+    if (record.is_active() && record.is_on(static_cast<int>(found - machines_.begin()))) held.push_back(id);
+  }
+  for (const JobId id : held) {
+    change(id, [](JobRecord& record) { record.next.clear(); });
+    lose_attempt(id, "with its machine", now);
+  }
+  return static_cast<int>(held.size());
+}
+
 int JobCoordinator::machine_of(const AgentArrives& agent) {
   ClusterMachine machine{agent.name, agent.slots, agent.memory_bytes, agent.rack, true};
   const auto found = std::find_if(machines_.begin(), machines_.end(),
@@ -169,13 +186,7 @@ void JobCoordinator::on_arrival(int machine, const AgentArrives& agent, double n
     }
   }
   for (const AttemptEnded& ended : agent.ended) on_ended(machine, ended, now);
-  for (const JobId id : lost) {
-    AttemptEnded ended;
-    ended.which = {id, records_.at(id).attempt};
-    ended.signal = 9;
-    ended.last_line = "with its agent";
-    end_attempt(id, ended, false, now);
-  }
+  for (const JobId id : lost) lose_attempt(id, "with its agent", now);
   for (const JobAttempt& which : agent.running) {
     if (!is_among(known, which)) outbox_.send(machine, StopAttempt{which});
   }
@@ -192,6 +203,14 @@ void JobCoordinator::on_ended(int machine, const AttemptEnded& ended, double now
     end_attempt(ended.which.job, ended, true, now);
   }
   outbox_.send(machine, ForgetAttempt{ended.which});
+}
+
+void JobCoordinator::lose_attempt(JobId id, const char* how, double now) {
+  AttemptEnded ended;
+  ended.which = {id, records_.at(id).attempt};
+  ended.signal = 9;
+  ended.last_line = how;
+  end_attempt(id, ended, false, now);
 }
 
 // An attempt that was lost with its agent does not count against the job.

@@ -38,6 +38,8 @@ class JobCoordinator {
   JobId submit(JobRecord request, double now);
   void cancel(JobId id, double now);
   void retry(JobId id, double now);  // A failed or cancelled job waits again.
+  // Somebody knows that nothing runs on a machine that is away: its jobs wait again. How many they are.
+  int release(const std::string& machine, double now);
 
   int machine_of(const AgentArrives& agent);  // Which machine it is; from now on messages go to it.
   void on_arrival(int machine, const AgentArrives& agent, double now);
@@ -55,6 +57,7 @@ class JobCoordinator {
   ClusterState state_at(double now) const;
   void start(JobId id, const Allocation& allocation, std::optional<JobId> host, double now);
   void stop(JobId id, const Allocation& next);
+  void lose_attempt(JobId id, const char* how, double now);
   void end_attempt(JobId id, const AttemptEnded& ended, bool is_told_by_agent, double now);
   std::map<std::string, double> mean_lengths() const;
 

@@ -283,5 +283,40 @@ TEST(JobCrashes, WhatTheDiskDoesNotTakeDoesNotHappen) {
   EXPECT_EQ(cluster.coordinator().record(1).job.state, JobState::done);
 }
 
+TEST(JobCoordinator, JobsOfAMachineThatIsAwayGoElsewhereOnceSomebodySaysSo) {
+  MemoryStore store;
+  struct Nobody final : JobOutbox {
+    void send(int /*machine*/, const JobMessage& /*message*/) override {}
+  } outbox;
+  JobCoordinatorOptions options;
+  options.policy = &find_policy("fifo");
+  JobCoordinator coordinator(store, options, outbox, [](std::string_view) {});
+  AgentArrives agent;
+  agent.name = "a";
+  coordinator.machine_of(agent);
+  JobRecord record;
+  const JobId id = coordinator.submit(record, 1);
+  coordinator.decide(2);
+  EXPECT_EQ(coordinator.record(id).job.state, JobState::running);
+  EXPECT_THROW(coordinator.release("a", 3), ConfigError);
+  coordinator.on_departure(0);
+  coordinator.decide(4);
+  EXPECT_EQ(coordinator.record(id).job.state, JobState::running);  // Nobody knows better.
+  EXPECT_EQ(coordinator.release("a", 5), 1);
+  agent.name = "b";
+  coordinator.machine_of(agent);
+  coordinator.decide(6);
+  EXPECT_EQ(coordinator.record(id).job.state, JobState::running);
+  EXPECT_TRUE(coordinator.record(id).is_on(1));
+}
+
+TEST(JobCoordinator, AJobLargerThanEveryMachineIsRefused) {
+  SimulatedJobs cluster(1, "fifo");
+  for (int i = 0; i < 50; ++i) cluster.step(false);
+  JobRecord record;
+  record.job.min_workers = record.job.max_workers = 3;
+  EXPECT_THROW(cluster.coordinator().submit(record, 1), ConfigError);
+}
+
 }  // namespace
 }  // namespace hocket

@@ -111,7 +111,10 @@ ClusterJob job_of(const Row& row) {
 std::map<std::string, std::size_t> columns_of(std::string_view header, std::string_view name) {
   std::map<std::string, std::size_t> columns;
   const auto cells = cells_of(header);
-  for (std::size_t i = 0; i < cells.size(); ++i) columns.emplace(cells[i], i);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (!columns.emplace(cells[i], i).second)
+      throw DataError("{}, line 1, column {}: a second column \"{}\"", name, i + 1, cells[i]);
+  }
   for (const char* needed : {"timestamp", "duration", "num_gpus"}) {
     if (!columns.contains(needed))
       throw DataError("{}, line 1: expected a header with the column {}, found \"{}\"", name, needed, header);

@@ -45,6 +45,7 @@ TEST(JobTrace, MalformedLineIsNamedWithItsColumn) {
             "t.csv, line 2, column 4: expected 5 columns as in the header, found 3");
   EXPECT_EQ(complaint("a,b\n1,2\n"),
             "t.csv, line 1: expected a header with the column timestamp, found \"a,b\"");
+  EXPECT_EQ(complaint("a,timestamp,a\n"), "t.csv, line 1, column 3: a second column \"a\"");
   EXPECT_EQ(complaint(""), "t.csv: expected a header and at least one job");
 }
 

@@ -99,6 +99,10 @@ Json done(JobCoordinator& coordinator, const std::filesystem::path& jobs_folder,
   const auto verb = request.at("verb").get<std::string>();
   if (verb == "submit") return submit(coordinator, request);
   if (verb == "list") return list(coordinator, request.at("all").get<bool>());
+  if (verb == "release") {
+    const auto machine = request.at("machine").get<std::string>();
+    return {{"machine", machine}, {"released", coordinator.release(machine, seconds_since_1970())}};
+  }
   const JobId id = request.at("id").get<JobId>();
   if (verb == "cancel") coordinator.cancel(id, seconds_since_1970());
   if (verb == "retry") coordinator.retry(id, seconds_since_1970());

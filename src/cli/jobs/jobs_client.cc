@@ -164,6 +164,16 @@ int run_jobs_change(const Arguments& arguments) {
   return kDone;
 }
 
+int run_jobs_release(const Arguments& arguments) {
+  if (arguments.words().size() < 2) throw ConfigError("jobs release: which machine? Give its name");
+  const std::string& machine = arguments.words()[1];
+  const Json answer = ask(arguments, {{"verb", "release"}, {"machine", machine}});
+  write_output(arguments.has("json") ? answer.dump(2) + '\n'
+                                     : fmt::format("{} jobs of machine {} wait again\n",
+                                                   answer.at("released").get<int>(), machine));
+  return kDone;
+}
+
 std::vector<Option> jobs_client_options() {
   const std::string group = "submit and list";
   return {

@@ -17,6 +17,7 @@ int run_jobs_list(const Arguments& arguments);
 int run_jobs_show(const Arguments& arguments);
 int run_jobs_logs(const Arguments& arguments);
 int run_jobs_change(const Arguments& arguments);  // cancel and retry
+int run_jobs_release(const Arguments& arguments);
 std::vector<Option> jobs_client_options();
 
 int run_jobs_simulate(const Arguments& arguments);

@@ -1,0 +1,62 @@
+#include "jobs/sqlite_job_store.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
+
+#include "base/error.h"
+
+namespace hocket {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SqliteJobStoreTest : public testing::Test {
+ protected:
+  SqliteJobStoreTest() {
+    std::string name = testing::TempDir() + "queue-XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~SqliteJobStoreTest() override { fs::remove_all(folder_); }
+
+  fs::path folder_;
+};
+
+TEST_F(SqliteJobStoreTest, WhatIsSavedIsThereWhenItIsOpenedAgain) {
+  JobRecord record;
+  record.job.id = 7;
+  record.job.name = "a 'name' with \"quotes\"";
+  record.job.max_workers = 4;
+  record.job.length = 12.5;
+  record.job.state = JobState::stopping;
+  record.job.allocation = {{1, 3}};
+  record.next = {{1, 2}};
+  record.words = {"--model", "mlp"};
+  record.attempt = 3;
+  {
+    SqliteJobStore store(folder_ / "queue");
+    store.save(0, {"a", 2, 100, 1, true});
+    store.save(1, {"b", 4, 0, 2, true});
+    store.save(record);
+    record.attempt = 4;
+    store.save(record);
+  }
+  SqliteJobStore store(folder_ / "queue");
+  ASSERT_EQ(store.jobs().size(), 1u);
+  EXPECT_EQ(to_json_text(store.jobs()[0]), to_json_text(record));
+  ASSERT_EQ(store.machines().size(), 2u);
+  EXPECT_EQ(store.machines()[1].name, "b");
+  EXPECT_FALSE(store.machines()[1].is_present);  // Until its agent says so.
+}
+
+TEST_F(SqliteJobStoreTest, AFileThatIsNoQueueIsRefused) {
+  std::ofstream(folder_ / "queue") << "this is a text of some length, and no database at all";
+  EXPECT_THROW(SqliteJobStore store(folder_ / "queue"), DataError);
+  EXPECT_THROW(SqliteJobStore store(folder_ / "missing" / "queue"), Error);
+  EXPECT_THROW(job_record_from_json("{\"id\": \"x\"}"), DataError);
+  EXPECT_THROW(job_record_from_json("nonsense"), DataError);
+}
+
+}  // namespace
+}  // namespace hocket
