@@ -37,13 +37,19 @@ PairGossip::PairGossip(Transport& transport, const PeerGraph& graph, std::span<c
       snapshot_(parameters.size()),
       peer_(transport.rank(), graph.to(transport.rank()), options.seed, *this),
       wire_(transport, parameters.size()),
-      progress_(static_cast<std::size_t>(transport.size())),
+      must_allow_(static_cast<std::size_t>(transport.size())),
+      progress_(must_allow_.size()),
       thread_([this](const std::stop_token& stop) { talk(stop); }) {
   HOCKET_CHECK(!graph.is_directed(), "pairs that average talk both ways");
 }
 
 PairGossip::~PairGossip() {
   if (held_) held_.unlock();
+  stop();
+}
+
+void PairGossip::stop() {
+  if (!thread_.joinable()) return;
   thread_.request_stop();
   changed_.notify_all();
   thread_.join();
@@ -54,8 +60,9 @@ Arena& PairGossip::lock() {
   return parameters_;
 }
 
+// Nobody waits here unless it is about to do more than its share of what is left.
 bool PairGossip::finish_step(const PairProgress& own, bool wants_to_stop) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   rethrow_failure();
   report_ = {PairNotice::Word::report, wants_to_stop, own.steps, own.samples, own.loss};
   if (transport_.rank() == 0) {
@@ -65,6 +72,13 @@ bool PairGossip::finish_step(const PairProgress& own, bool wants_to_stop) {
   }
   wants_to_ask_ = !is_meeting();
   changed_.notify_all();
+  const bool is_answered = changed_.wait_for(
+      lock, options_.deadline, [&] { return failure_ || is_meeting() || own.steps < allowed_; });
+  rethrow_failure();
+  if (!is_answered)
+    throw NetError("rank {}: rank {} did not answer a report for {:.0f} s",
+                   transport_.rank_in_job(transport_.rank()), transport_.rank_in_job(0),
+                   options_.deadline.count());
   return is_meeting();
 }
 
@@ -75,10 +89,18 @@ void PairGossip::settle() {
   rethrow_failure();
 }
 
-void PairGossip::open(std::int64_t steps_of_all) {
+void PairGossip::open(std::int64_t steps_of_all, std::int64_t steps) {
   const std::lock_guard lock(mutex_);
   ++opened_;
   steps_to_meeting_ = steps_of_all;
+  allowed_ = report_.steps + allowance(steps_of_all - steps);
+  if (transport_.rank() == 0)
+    must_allow_.assign(must_allow_.size(), true);  // Reports may have come too early.
+}
+
+// Half of what is left, among all: even if no news arrives they overshoot by no more than that.
+std::int64_t PairGossip::allowance(std::int64_t steps_left) const {
+  return std::max<std::int64_t>(1, steps_left / (2 * transport_.size()));
 }
 
 PairProgress PairGossip::progress_of_all() const {
@@ -132,7 +154,23 @@ bool PairGossip::take_requests() {
     for (int peer = 1; peer < transport_.size(); ++peer) wire_.send(peer, {PairNotice::Word::meet});
     moved = true;
   }
+  for (int peer = 1; peer < transport_.size(); ++peer) {
+    if (must_allow_[static_cast<std::size_t>(peer)] && wire_.has_left(peer, PairNotice::Word::allow))
+      allow(peer);
+  }
   return moved;
+}
+
+void PairGossip::allow(int worker) {
+  must_allow_[static_cast<std::size_t>(worker)] = false;
+  std::int64_t left = steps_to_meeting_;
+  for (const PairProgress& one : progress_) left -= one.steps;
+  const std::int64_t steps = progress_[static_cast<std::size_t>(worker)].steps + allowance(left);
+  if (worker == 0) {
+    allowed_ = steps;
+  } else {
+    wire_.send(worker, {PairNotice::Word::allow, false, steps});
+  }
 }
 
 void PairGossip::publish() {
@@ -199,15 +237,22 @@ void PairGossip::on_notice(int from, const PairNotice& notice) {
   const std::lock_guard lock(mutex_);
   if (notice.word == PairNotice::Word::report) count(from, notice);
   if (notice.word == PairNotice::Word::meet) ++called_;
+  if (notice.word == PairNotice::Word::allow) allowed_ = notice.steps;
+  changed_.notify_all();
 }
 
 void PairGossip::count(int worker, const PairNotice& report) {
   progress_[static_cast<std::size_t>(worker)] = {report.steps, report.samples, report.loss};
   std::int64_t steps = 0;
   for (const PairProgress& one : progress_) steps += one.steps;
-  if (is_meeting() || (steps < steps_to_meeting_ && !report.wants_to_stop)) return;
-  ++called_;
-  must_call_ = true;
+  if (is_meeting()) return;
+  if (steps < steps_to_meeting_ && !report.wants_to_stop) {
+    must_allow_[static_cast<std::size_t>(worker)] = true;
+    if (worker == 0) allow(0);
+  } else {
+    ++called_;
+    must_call_ = true;
+  }
 }
 
 void PairGossip::rethrow_failure() const {

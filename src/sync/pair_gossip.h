@@ -23,9 +23,9 @@ struct PairProgress {
 };
 
 // A worker's part in asynchronous gossip, in a thread of its own that talks to the other workers while this
-// one computes: however slow the computation, who asks is answered at once. Rank 0 counts everybody's steps
-// and calls a meeting when they come to what was agreed. The calls are for the thread that computes; they
-// throw what made the other thread fail.
+// one computes: however slow the computation, who asks is answered at once. Rank 0 counts everybody's steps,
+// allows each worker some more, fewer as the end is near, and calls a meeting when it has come. The calls are
+// for the thread that computes; they throw what made the other thread fail.
 class PairGossip final : private PairWorld, private PairWire::Listener {
  public:
   struct Options {
@@ -56,9 +56,10 @@ class PairGossip final : private PairWorld, private PairWire::Listener {
   // changes until open().
   bool finish_step(const PairProgress& own, bool wants_to_stop);
   void settle();
-  // Goes on until all workers together have done so many steps.
-  void open(std::int64_t steps_of_all);
+  // Goes on until all workers together, which have done `steps` so far, have done `steps_of_all`.
+  void open(std::int64_t steps_of_all, std::int64_t steps);
 
+  void stop();                           // Ends the thread; only what follows may be called then.
   PairProgress progress_of_all() const;  // As far as rank 0, who calls it, has heard.
   Counts counts() const;
 
@@ -76,6 +77,8 @@ class PairGossip final : private PairWorld, private PairWire::Listener {
   void rest();
   void watch_deadline();
   void count(int worker, const PairNotice& report);
+  void allow(int worker);
+  std::int64_t allowance(std::int64_t steps_left) const;
   bool is_meeting() const { return called_ >= opened_; }
   void rethrow_failure() const;
 
@@ -101,6 +104,8 @@ class PairGossip final : private PairWorld, private PairWire::Listener {
   std::int64_t opened_ = 0;             // after each of them, and at the start.
   bool must_call_ = false;              // Rank 0: the others do not know yet.
   std::int64_t steps_to_meeting_ = 0;   // Rank 0: of all workers.
+  std::int64_t allowed_ = 0;            // Steps that this worker may come to.
+  std::vector<bool> must_allow_;        // Rank 0: workers to tell.
   std::vector<PairProgress> progress_;  // Rank 0: by worker.
   Counts counts_;
   std::exception_ptr failure_;

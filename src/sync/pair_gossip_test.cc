@@ -67,7 +67,7 @@ TEST_P(PairGossipTest, ExchangesKeepTheSumAndBringTheWorkersTogether) {
     const auto rank = static_cast<std::size_t>(transport->rank());
     Worker worker(*transport, make_peer_graph("complete", kWorkers), static_cast<double>(rank));
     all.arrive_and_wait();
-    worker.gossip().open(kForever);
+    worker.gossip().open(kForever, 0);
     bool is_content = false;
     while (!worker.step(0, content == kWorkers)) {
       if (!is_content && worker.gossip().counts().exchanges >= 40) ++content;
@@ -100,7 +100,7 @@ TEST_P(PairGossipTest, OneThatStandsStillIsAskedAndStopsNobody) {
     const int rank = transport->rank();
     Worker worker(*transport, make_peer_graph("ring", kWorkers), rank);
     all.arrive_and_wait();
-    worker.gossip().open(kForever);
+    worker.gossip().open(kForever, 0);
     if (rank == kStill) {  // Its one step ends when the others have had theirs of it.
       while (worker.gossip().counts().exchanges < 3) std::this_thread::yield();
       was_asked = true;
@@ -124,13 +124,15 @@ TEST(PairGossip, MeetsWhenAllTogetherHaveDoneTheirSteps) {
   std::atomic<std::int64_t> total = 0;
   const auto body = [&](std::unique_ptr<Transport> transport) {
     Worker worker(*transport, make_peer_graph("ring", kWorkers), 0);
-    for (const std::int64_t target : {60, 120}) {
+    for (const std::int64_t target : {600, 1200}) {
+      const std::int64_t before = total;
       all.arrive_and_wait();
-      worker.gossip().open(target);
+      worker.gossip().open(target, before);
       do ++total;
       while (!worker.step(0, false));
       worker.meet(all);
       EXPECT_GE(total, target);
+      EXPECT_LE(total, target + 300) << "though a step takes no time at all";
     }
     all.arrive_and_wait();
   };
@@ -144,7 +146,7 @@ TEST(PairGossip, APeerThatDoesNotAnswerIsNamed) {
     const std::vector<double> start(4);
     PairGossip gossip(*transport, make_peer_graph("ring", 2), std::as_bytes(std::span(start)),
                       {1, DType::f64, Seconds(0.05)});
-    gossip.open(kForever);
+    gossip.open(kForever, 0);
     try {
       for (std::int64_t step = 1;; ++step) gossip.finish_step({step, step, 0}, false);
     } catch (const NetError& error) {

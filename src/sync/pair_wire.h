@@ -12,12 +12,13 @@ namespace hocket {
 
 // What peers of asynchronous gossip send: a few bytes, and behind grant and done parameters.
 struct PairNotice {
-  enum class Word : std::uint8_t { ask, busy, grant, done, report, meet };  // The first as PairWord has them.
-  static constexpr std::size_t kWords = 6;
+  // The first as PairWord has them. `allow` answers a report: how many steps its sender may come to by then.
+  enum class Word : std::uint8_t { ask, busy, grant, done, report, allow, meet };
+  static constexpr std::size_t kWords = 7;
 
   Word word = Word::ask;
   bool wants_to_stop = false;
-  std::int64_t steps = 0;  // Of a report, as what follows: what the sender has done so far.
+  std::int64_t steps = 0;  // Of allow; of a report, as what follows: what the sender has done so far.
   std::int64_t samples = 0;
   double loss = 0;  // Summed over the samples.
 

@@ -37,7 +37,7 @@ void PairSync::start(const PeerStep& step) {
 void PairSync::go_on(const PeerStep& step) {
   is_meeting_ = false;
   next_meeting_ = step.next_test - first_step_;
-  gossip_->open(next_meeting_ * workers_);
+  gossip_->open(next_meeting_ * workers_, steps_of_all_);
 }
 
 // The update runs on the parameters that others average with.
@@ -79,7 +79,8 @@ void PairSync::meet() {
     progress_.steps += static_cast<std::int64_t>(all[i]);
     progress_.samples += static_cast<std::int64_t>(all[i + 1]);
   }
-  progress_.steps = std::min(progress_.steps / workers_, next_meeting_);
+  steps_of_all_ = progress_.steps;
+  progress_.steps = std::min(steps_of_all_ / workers_, next_meeting_);
   met_ = progress_;
   own_met_ = own_;
 }
@@ -94,6 +95,11 @@ void PairSync::guess_progress() {
                  met_.samples + workers_ * (own_.samples - own_met_.samples)};
   }
   progress_.steps = std::min(progress_.steps, next_meeting_ - 1);
+}
+
+// Before anybody goes, so that nobody's thread sees another one gone.
+void PairSync::end() {
+  if (gossip_) gossip_->stop();
 }
 
 std::string PairSync::describe() const { return "asynchronous " + hocket::describe(figures_); }

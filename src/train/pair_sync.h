@@ -19,6 +19,7 @@ class PairSync final : public PeerSync {
   bool after_update(const PeerStep& step) override;
   std::optional<PeerProgress> progress() const override { return progress_; }
   std::string describe() const override;
+  void end() override;
   PeerCounts counts() const override;
 
  private:
@@ -39,6 +40,7 @@ class PairSync final : public PeerSync {
   PairProgress own_;
   std::int64_t first_step_ = 0;    // Done before this process, by the run:
   std::int64_t next_meeting_ = 0;  // after so many more all meet.
+  std::int64_t steps_of_all_ = 0;  // When they last met.
   bool is_meeting_ = true;
   PeerProgress progress_;
   PeerProgress met_;      // At the last meeting; then this worker had done

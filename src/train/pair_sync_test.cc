@@ -68,7 +68,8 @@ TEST(PairSync, AllTogetherDoTheStepsOfTheRunAndEndWithOneMean) {
     EXPECT_EQ(result.peers->steps, results[0].peers->steps);
   }
   EXPECT_GE(total(results[0].peers->steps), kWorkers * 120);
-  EXPECT_LE(total(results[0].peers->steps), kWorkers * 120 + 20 * kWorkers) << "a step more each a meeting";
+  EXPECT_LE(total(results[0].peers->steps), kWorkers * 120 + kWorkers * 3)
+      << "what is too much counts for the next meeting";
   EXPECT_LT(results[0].train_loss, 1.0);
   EXPECT_GT(results[0].peers->rounds, 0);
   EXPECT_EQ(results[0].peers->graph->name, "complete");

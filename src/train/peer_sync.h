@@ -54,6 +54,9 @@ class PeerSync {
   virtual std::optional<PeerProgress> progress() const { return std::nullopt; }
   virtual std::string describe() const { return ""; }  // For the line that tells of the run.
 
+  // All have met for the last time; what they do together from now on is none of its business.
+  virtual void end() {}
+
   // What it remembers from step to step, beyond parameters, buffers and optimizer state.
   virtual void save(Checkpoint& /*checkpoint*/) const {}
   virtual void restore(const CheckpointReader& /*checkpoint*/) {}

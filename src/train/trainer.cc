@@ -587,6 +587,7 @@ class Training {
     if (recorded_step_ != step_) record_step();
     save();
     if (!interrupted) evaluate();
+    if (peers_) peers_->end();
     TrainResult result;
     result.steps = step_;
     result.samples = samples_;
