@@ -607,6 +607,7 @@ class Training {
     if (peers_) result.peers->consensus_distance = consensus_distance_;
     result.activation_bytes = {static_cast<std::int64_t>(micro_batches_.activation_bytes())};
     if (plan_.ranks > 1) result.bubble_fraction = bubble_fraction();
+    if (peers_ && result.peers->graph) result.algorithm = "neighbours";
     add_up_ranks(team_, result);
     if (balance_) result.shares = balance_->shares();
     result.parameter_hash = session_.hash();
