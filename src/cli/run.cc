@@ -241,9 +241,9 @@ std::string describe(const Run& run) {
   if (summary.peers && summary.peers->graph) {
     const PeerCounts& peers = *summary.peers;
     line("gossip",
-         fmt::format("over {}: spectral gap {:.4f}, replicas {:.3g} from their mean at the last test",
-                     peers.graph->name, 1 - peers.graph->second_eigenvalue,
-                     peers.consensus_distance.value_or(0)));
+         fmt::format("over {}: spectral gap {:.4f}", peers.graph->name, 1 - peers.graph->second_eigenvalue));
+    if (peers.consensus_distance)
+      line("consensus", fmt::format("replicas are {:.3g} from their mean", *peers.consensus_distance));
     if (!peers.steps.empty()) line("steps", fmt::format("{} by worker", fmt::join(peers.steps, ", ")));
   }
   if (summary.bubble_fraction) {

@@ -219,7 +219,7 @@ class Training {
     const std::int64_t start = now_ns(), computed = computed_ns();
     const Batch* batch = nullptr;
     timed(Activity::data, wait_ns_, [&] { batch = &loader.next(); });
-    hyper_ = hyper_at(options_.optimizer, rate_.at(step_), step_);
+    hyper_ = hyper_at(options_.optimizer, rate_.at(step_), own_step_);
     // Each sample of the global batch weighs the same, also where the mean is taken over the replicas.
     set_dloss((has_peers_ ? replica_.count : 1.0) / static_cast<double>(batch->global_count));
     session_.refresh_copies();
