@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <fstream>
 
 #include "data/test_files.h"
 #include "net/run_ranks.h"
+#include "train/test_allocations.h"
 #include "train/trainer.h"
 
 namespace hocket {
@@ -119,6 +121,36 @@ TEST(GossipSync, LearnsOnEveryGraphAndRepeatsToTheBit) {
     for (const TrainResult& result : first.results)
       EXPECT_EQ(result.parameter_hash, first.results[0].parameter_hash) << graph;
   }
+}
+
+// Notes the allocations of all workers, which are threads here, after each step of its own.
+class AllocationsByStep final : public TrainObserver {
+ public:
+  void on_span(Activity activity, std::int64_t, std::int64_t) override {
+    if (activity == Activity::update && steps_ < counts_.size())
+      counts_[steps_++] = allocation_counts().ours.load();
+  }
+  std::int64_t between(std::size_t first, std::size_t last) const { return counts_[last] - counts_[first]; }
+
+ private:
+  std::size_t steps_ = 0;
+  std::array<std::int64_t, 20> counts_{};
+};
+
+TEST(GossipSync, AllocatesNothingInAStep) {
+  TrainOptions options = small_options("gossip,graph=ring");
+  options.steps = 20;
+  options.log_every = options.eval_every = 1000;
+  const std::atomic<bool> stop{false};
+  AllocationsByStep allocations;
+  const auto body = [&](std::unique_ptr<Transport> transport) {
+    TrainObserver nobody;
+    const bool is_first = transport->rank() == 0;
+    Team team(std::move(transport), Mesh::parse("", kWorkers));
+    train(options, is_first ? static_cast<TrainObserver&>(allocations) : nobody, stop, team);
+  };
+  EXPECT_THAT(run_ranks(kWorkers, body), testing::Each(testing::IsEmpty()));
+  EXPECT_EQ(allocations.between(8, 14), 0) << "the others are at most two steps away";
 }
 
 TEST(GossipSync, ADirectedGraphComesToThePlainMean) {
