@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sparse logistic regression by threads without locks: two beside one, and beside two that take turns.
 
-    /usr/bin/python3 bench/hogwild.py build/hocket [--features 30000000,1000000] [--rounds 5] [--json FILE]
+    /usr/bin/python3 bench/hogwild.py build/hocket [--features 30000000,1000000] [--epochs 5] [--rounds 5] [--json FILE]
 
 Updates take one sample each, as in the paper. Runs take turns; a figure is the median over rounds, between the lowest
 and the highest. Samples a second are by the clock; "by CPU" divides the samples by the processor time of the busiest
@@ -17,11 +17,11 @@ import tempfile
 WAYS = {"one thread": (1, "hogwild,rows=1"), "two threads": (2, "hogwild,rows=1"), "two, locked": (2, "hogwild,rows=1,locked=1")}
 
 
-def run(hocket, features, samples, way, folder):
+def run(hocket, features, samples, epochs, way, folder):
     workers, sync = WAYS[way]
-    data = f"synthetic:sparse,samples={samples},features={features},nonzeros=40"
+    data = f"synthetic:sparse,samples={samples},features={features},nonzeros=40,skew=6"
     command = [hocket, "train", "--model", "logreg", "--data", data, "--optimizer", "sgd", "--lr", "16", "--batch", "64",
-               "--epochs", "3", "--workers", str(workers), "--sync", sync, "--threads", "1", "--log-every", "100000",
+               "--epochs", str(epochs), "--workers", str(workers), "--sync", sync, "--threads", "1", "--log-every", "100000",
                "--out", folder, "--json", "--quiet"]
     result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     busiest = max(rank["cpu_seconds"] for rank in result["ranks"])
@@ -38,7 +38,7 @@ def measure(arguments, features):
     for _ in range(arguments.rounds):
         for way in WAYS:
             with tempfile.TemporaryDirectory() as folder:
-                rounds[way].append(run(arguments.hocket, features, arguments.samples, way, folder + "/run"))
+                rounds[way].append(run(arguments.hocket, features, arguments.samples, arguments.epochs, way, folder + "/run"))
     figures = {way: {key: spread([each[key] for each in runs]) for key in runs[0]} for way, runs in rounds.items()}
     two = rounds["two threads"]
 
@@ -67,6 +67,7 @@ def main():
     parser.add_argument("hocket")
     parser.add_argument("--features", default="30000000,1000000")
     parser.add_argument("--samples", type=int, default=300000)
+    parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json")
     arguments = parser.parse_args()

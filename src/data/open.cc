@@ -110,7 +110,7 @@ std::span<const DataKind> data_kinds() {
       {"synthetic",
        "synthetic:SHAPE",
        "made-up data: mnist, cifar10, imagenet, text, sparse, ctr or CxHxW:classes[:samples]",
-       {"samples", "seed", "context", "features", "nonzeros", "buckets"}},
+       {"samples", "seed", "context", "features", "nonzeros", "skew", "buckets"}},
   };
   return kinds;
 }

@@ -35,10 +35,12 @@ std::uint64_t seed_of(const DataSource& source) {
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
-// A number in [0, count) of which the small ones are far more frequent.
-std::uint64_t skewed(Rng& rng, std::uint64_t count) {
+// A number in [0, count) of which the small ones are far more frequent, by a power of a uniform one.
+std::uint64_t skewed(Rng& rng, std::uint64_t count, std::int64_t power = 3) {
   const double u = rng.uniform();
-  return static_cast<std::uint64_t>(u * u * u * static_cast<double>(count));
+  double product = u;
+  for (std::int64_t i = 1; i < power; ++i) product *= u;
+  return static_cast<std::uint64_t>(product * static_cast<double>(count));
 }
 
 LabelMap binary_labels() {
@@ -116,15 +118,21 @@ DataParts open_text_kind(const DataSource& source) {
 
 // ---- sparse rows ----
 
-SparseRows make_rows(std::uint64_t seed, std::uint64_t part, std::int64_t size, std::int64_t features,
-                     std::int64_t nonzeros) {
+struct RowShape {
+  std::int64_t features;
+  std::int64_t nonzeros;
+  std::int64_t skew;
+};
+
+SparseRows make_rows(std::uint64_t seed, std::uint64_t part, std::int64_t size, const RowShape& shape) {
   SparseRows rows;
   std::vector<std::int32_t> columns;
   for (std::int64_t i = 0; i < size; ++i) {
     Rng rng{seed, 0x726f7773, part, static_cast<std::uint64_t>(i)};
     columns.clear();
-    for (std::int64_t k = 0; k < nonzeros; ++k) {
-      columns.push_back(static_cast<std::int32_t>(skewed(rng, static_cast<std::uint64_t>(features))));
+    for (std::int64_t k = 0; k < shape.nonzeros; ++k) {
+      const auto features = static_cast<std::uint64_t>(shape.features);
+      columns.push_back(static_cast<std::int32_t>(skewed(rng, features, shape.skew)));
     }
     std::sort(columns.begin(), columns.end());
     columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
@@ -140,16 +148,16 @@ SparseRows make_rows(std::uint64_t seed, std::uint64_t part, std::int64_t size, 
 
 DataParts open_sparse_kind(const DataSource& source) {
   const Sizes sizes = sizes_of(source, {32768, 8192});
-  const std::int64_t features = source.integer("features", 10000, 1, std::int64_t{1} << 30);
-  const std::int64_t nonzeros = source.integer("nonzeros", 32, 1, 1 << 16);
+  const RowShape shape{source.integer("features", 10000, 1, std::int64_t{1} << 30),
+                       source.integer("nonzeros", 32, 1, 1 << 16), source.integer("skew", 3, 1, 64)};
   const LabelMap labels = binary_labels();
   DataParts parts;
-  parts.train = std::make_unique<SparseDataset>(
-      "synthetic:sparse", make_rows(seed_of(source), 0, sizes.train, features, nonzeros), labels, features,
-      nonzeros);
-  parts.test = std::make_unique<SparseDataset>("synthetic:sparse",
-                                               make_rows(seed_of(source), 1, sizes.test, features, nonzeros),
-                                               labels, features, nonzeros);
+  const auto make = [&](std::uint64_t part, std::int64_t size) {
+    return std::make_unique<SparseDataset>("synthetic:sparse", make_rows(seed_of(source), part, size, shape),
+                                           labels, shape.features, shape.nonzeros);
+  };
+  parts.train = make(0, sizes.train);
+  parts.test = make(1, sizes.test);
   return parts;
 }
 

@@ -84,6 +84,7 @@ class SparseWorker final : public HogwildWorker {
     const bool observes = updates_++ % kObserveEvery == 0;
     kernel::DescentOutcome outcome;
     HogwildUpdate update(shared_, own_, observes);
+    if (first == 0) descent_.begin();
     if (observes) {
       outcome = descent_.observed_update(rows(first, count), rate);
       own_.conflicts.writes += outcome.writes;
@@ -91,6 +92,7 @@ class SparseWorker final : public HogwildWorker {
     } else {
       outcome.loss = descent_.update(rows(first, count), rate);
     }
+    if (first + count == batch_.count) descent_.end();
     update.finish(count, outcome.loss);
     if (!std::isfinite(outcome.loss)) throw Error("step {}: {}", step + 1, kNotFinite);
   }

@@ -47,20 +47,15 @@ std::string mesh_assumption(const std::string& value) {
 }
 
 std::string sync_word(const std::string& value, bool) { return value == kAllReduce ? "" : value; }
-// The options that the discipline adds, whether given or not.
+// The options that stand in its canonical text: those that must be chosen, and those that were.
 std::string sync_knob(const std::string& value) {
-  switch (Discipline::parse(value).kind) {
-    case DisciplineKind::allreduce:
-    case DisciplineKind::bsp:
-    case DisciplineKind::asp: return "";
-    case DisciplineKind::ssp: return "s";
-    case DisciplineKind::kofn: return "k, late";
-    case DisciplineKind::softsync: return "n, rate";
-    case DisciplineKind::downpour: return "nfetch, npush, warm, scale";
-    case DisciplineKind::sandblaster: return "portions, history";
-    case DisciplineKind::hogwild: return "rows";
+  std::string names;
+  std::string text = Discipline::parse(value).text();
+  for (std::size_t comma = text.find(','); comma != std::string::npos; comma = text.find(',')) {
+    text = text.substr(comma + 1);
+    names += fmt::format("{}{}", names.empty() ? "" : ",", text.substr(0, text.find('=')));
   }
-  return "sync";
+  return names;
 }
 std::string sync_assumption(const std::string& value) {
   switch (Discipline::parse(value).kind) {
@@ -298,7 +293,7 @@ std::vector<std::string> knobs_of(const TrainWay& way) {
   for (std::size_t i = 0; i < way.values.size(); ++i) {
     const std::string words = way_columns()[i].knob(way.values[i]);
     for (const std::string& knob : words.empty() ? std::vector<std::string>() : split(words, ',')) {
-      knobs.push_back(knob.substr(knob.find_first_not_of(' ')));
+      knobs.push_back(knob);
     }
   }
   return knobs;

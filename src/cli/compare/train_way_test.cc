@@ -108,7 +108,7 @@ TEST(TrainWay, CountsTheKnobsOfItsDiscipline) {
   };
   EXPECT_THAT(knobs("ps:bsp"), IsEmpty());
   EXPECT_THAT(knobs("ps:ssp,s=3"), ElementsAre("s"));
-  EXPECT_THAT(knobs("downpour"), ElementsAre("nfetch", "npush", "warm", "scale"));
+  EXPECT_THAT(knobs("downpour"), ElementsAre("nfetch", "npush", "adagrad"));
 }
 
 TEST(FolderName, HasNothingThatAShellOrAnAddressWouldMind) {

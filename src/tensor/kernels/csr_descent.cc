@@ -41,11 +41,10 @@ double CsrDescent::slopes_of(const LabelledRows& rows, float* seen) {
   double total = 0;
   const std::int64_t last = rows.entries - 1;
   slopes_.resize(static_cast<std::size_t>(rows.count));
-  bias_seen_ = bias_ == nullptr ? 0 : load(*bias_);
   for (std::int64_t i = 0; i < rows.count; ++i) {
-    float score = bias_seen_;
+    float score = bias_here_;
     for (std::int64_t z = rows.offsets[i]; z < rows.offsets[i + 1]; ++z) {
-      __builtin_prefetch(&weights_[static_cast<std::size_t>(rows.columns[std::min(z + kAhead, last)])], 1);
+      __builtin_prefetch(&weights_[static_cast<std::size_t>(rows.columns[std::min(z + kAhead, last)])]);
       const float weight = load(weights_[static_cast<std::size_t>(rows.columns[z])]);
       if (seen != nullptr) *seen++ = weight;
       score += weight * rows.values[z];
@@ -58,7 +57,7 @@ double CsrDescent::slopes_of(const LabelledRows& rows, float* seen) {
 }
 
 std::int64_t CsrDescent::changed(const LabelledRows& rows) const {
-  std::int64_t count = bias_ != nullptr && load(*bias_) != bias_seen_ ? 1 : 0;
+  std::int64_t count = 0;
   const std::int64_t first = rows.offsets[0];
   for (std::int64_t z = first; z < rows.offsets[rows.count]; ++z) {
     const float now = load(weights_[static_cast<std::size_t>(rows.columns[z])]);
@@ -78,7 +77,18 @@ void CsrDescent::descend(const LabelledRows& rows, float rate) {
       store(weight, load(weight) - step * rows.values[z]);
     }
   }
-  if (bias_ != nullptr && sum != 0) store(*bias_, load(*bias_) - sum);
+  if (bias_ == nullptr) return;
+  bias_here_ -= sum;
+  bias_change_ -= sum;
+}
+
+void CsrDescent::begin() {
+  if (bias_ != nullptr) bias_here_ = load(*bias_);
+  bias_change_ = 0;
+}
+
+void CsrDescent::end() {
+  if (bias_change_ != 0) store(*bias_, load(*bias_) + bias_change_);
 }
 
 double CsrDescent::update(const LabelledRows& rows, float rate) {
@@ -93,7 +103,7 @@ DescentOutcome CsrDescent::observed_update(const LabelledRows& rows, float rate)
   DescentOutcome outcome;
   outcome.loss = slopes_of(rows, seen_.data());
   outcome.conflicts = changed(rows);
-  outcome.writes = entries + (bias_ == nullptr ? 0 : 1);
+  outcome.writes = entries;
   descend(rows, rate);
   return outcome;
 }

@@ -27,14 +27,17 @@ struct DescentOutcome {
 
 // Descent of a linear model by the mean loss of a few sparse rows, w -= rate · Σ loss'(x w + b) x, in place
 // and without locks on weights that other threads read and write meanwhile. Touches the weights of the rows'
-// columns alone, which must be less than there are weights. Every access is a relaxed atomic, so that writes
-// of several threads to one weight may lose all but one of them. One object a thread.
+// columns alone, which must be less than there are weights. Every access is a relaxed atomic: of writes to
+// one weight at once one survives. The bias, which every row has, is read by begin() and written by end(), so
+// that threads do not pass its cache line to and fro with every update. One object a thread.
 class CsrDescent {
  public:
   CsrDescent(LinearLoss loss, std::span<float> weights, float* bias);  // No bias: null.
 
+  void begin();
   double update(const LabelledRows& rows, float rate);
   DescentOutcome observed_update(const LabelledRows& rows, float rate);  // Slower, as it counts.
+  void end();
 
  private:
   double slopes_of(const LabelledRows& rows, float* seen);
@@ -44,7 +47,8 @@ class CsrDescent {
   LinearLoss loss_;
   std::span<float> weights_;
   float* bias_;
-  float bias_seen_ = 0;
+  float bias_here_ = 0;        // As it was at begin(), with what has been
+  float bias_change_ = 0;      // added since.
   std::vector<float> slopes_;  // By row.
   std::vector<float> seen_;    // By entry of observed rows.
 };

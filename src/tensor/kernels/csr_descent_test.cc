@@ -55,8 +55,10 @@ TEST(CsrDescent, StepsByTheSummedGradientOfItsRows) {
       }
     }
     CsrDescent descent(loss, w, &bias);
+    descent.begin();
     const DescentOutcome outcome = descent.observed_update(rows.view(0, 3), 0.5F);
-    EXPECT_EQ(outcome.writes, 6);
+    descent.end();
+    EXPECT_EQ(outcome.writes, 5);
     EXPECT_EQ(outcome.conflicts, 0);
     EXPECT_NEAR(bias, expected_bias, 1e-6);
     for (std::size_t i = 0; i < w.size(); ++i) EXPECT_NEAR(w[i], expected[i], 1e-6);
@@ -70,6 +72,18 @@ TEST(CsrDescent, LossIsThatBeforeTheUpdate) {
   EXPECT_NEAR(descent.update(rows.view(0, 3), 0.5F), 3 * std::log(2.0), 1e-6);
   EXPECT_NEAR(w[3], 0.25, 1e-6);
   EXPECT_LT(descent.update(rows.view(2, 1), 0.5F), std::log(2.0));
+}
+
+TEST(CsrDescent, AddsToTheBiasThatOthersHaveChanged) {
+  const Rows rows;
+  std::vector<float> w(4, 0);
+  float bias = 0;
+  CsrDescent descent(LinearLoss::logistic, w, &bias);
+  descent.begin();
+  descent.update(rows.view(2, 1), 0.5F);
+  bias = 10;
+  descent.end();
+  EXPECT_NEAR(bias, 10.25, 1e-6);
 }
 
 TEST(CsrDescent, ThreadsThatShareNoColumnLoseNothing) {
