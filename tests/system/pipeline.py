@@ -30,10 +30,15 @@ for stages in ([], ["--stages", "fc1|fc2,fc3,fc4"], ["--recompute"]):
     assert cut["parameter_hash"] == whole["parameter_hash"], (stages, cut, whole)
 
 # Computation that is slept, not done, shows the bubbles that the schedules promise.
+# Other work on the machine only adds to them: the least of three runs counts.
 for stages, micro_batches in ((2, 4), (4, 4)):
-    run = train(*MLP, "--microbatches", micro_batches, "--mesh", f"pp={stages}", "--emulate-compute", 0.24)
     expected = (stages - 1) / (micro_batches + stages - 1)
-    assert run["emulated"] and abs(run["bubble_fraction"] - expected) < 0.02, (stages, run["bubble_fraction"])
+    bubbles = []
+    while len(bubbles) < 3 and (not bubbles or min(bubbles) - expected >= 0.02):
+        run = train(*MLP, "--microbatches", micro_batches, "--mesh", f"pp={stages}", "--emulate-compute", 0.36)
+        assert run["emulated"], run
+        bubbles.append(run["bubble_fraction"])
+    assert abs(min(bubbles) - expected) < 0.02, (stages, bubbles)
 
 # A checkpoint of a pipeline is read by any other mesh, and the other way round.
 with tempfile.TemporaryDirectory() as folder:

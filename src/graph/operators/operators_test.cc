@@ -220,7 +220,9 @@ TEST(EveryOperator, RefusesTooFewAndTooManyOperands) {
   for_every_sample([](const Sample& sample) {
     const Node node = node_of(sample);
     std::vector<Type> types = types_of(sample.inputs);
-    if (!types.empty()) EXPECT_THROW(node.op->infer(node, {}), ConfigError);
+    if (!types.empty()) {
+      EXPECT_THROW(node.op->infer(node, {}), ConfigError);
+    }
     static const std::set<std::string_view> kAnyNumber{"concat", "square_sums", "clip_scale", "all_reduce",
                                                        "pack"};
     if (kAnyNumber.contains(node.op->name())) return;
