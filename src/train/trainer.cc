@@ -216,7 +216,7 @@ class Training {
   }
 
   void one_step(Loader& loader) {
-    const std::int64_t start = now_ns(), computed = computed_ns();
+    const std::int64_t start = now_ns();
     const Batch* batch = nullptr;
     timed(Activity::data, wait_ns_, [&] { batch = &loader.next(); });
     hyper_ = hyper_at(options_.optimizer, rate_.at(step_), own_step_);
