@@ -10,6 +10,7 @@
 #include "cli/units.h"
 #include "cli/version.h"
 #include "report/report.h"
+#include "sync/discipline.h"
 #include "train/file_system.h"
 #include "train/hogwild.h"
 #include "train/merge_traces.h"
@@ -30,9 +31,10 @@ Summary planned_summary(const TrainOptions& options, const Start& start, const T
   const Mesh mesh = with_servers  ? Mesh::parse(options.mesh, 0)
                     : has_threads ? Mesh::parse(options.mesh, options.workers)
                                   : team.mesh();
-  summary.workers = mesh.size();
+  const bool has_driver = !team.is_alone() && Discipline::parse(options.sync).has_driver();
+  summary.workers = mesh.size() - (has_driver ? 1 : 0);
   summary.servers = with_servers ? options.servers : 0;
-  summary.mesh = mesh.text();
+  summary.mesh = has_driver ? Mesh::parse("", summary.workers).text() : mesh.text();
   if (mesh.size_of("pp") > 1) summary.schedule = options.schedule.empty() ? "1f1b" : options.schedule;
   summary.micro_batches = options.micro_batches;
   summary.zero = options.zero;

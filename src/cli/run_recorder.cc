@@ -35,6 +35,7 @@ void RunRecorder::on_step(const StepRecord& record) {
   row.samples_per_second = record.samples_per_second;
   row.gradient_norm = record.gradient_norm;
   row.gradient_norms = record.gradient_norms;
+  row.tau = record.tau;
   log_after(record.step - 1).write(row);
   progress_.update(record);
 }

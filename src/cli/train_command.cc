@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
@@ -25,6 +26,8 @@ namespace hocket {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kTaskAttempts = 4;  // MapReduce runs the tasks of a dead worker again without being asked.
 
 std::vector<Option> train_options() {
   std::vector<Option> options = key_options();
@@ -169,7 +172,9 @@ int run_node(const Request& request, const NodePlace& place, const Start& start,
 // Workers that may have to start anew must know their folder before they make one, and all of them the same
 // stages.
 int launch_training(const Request& request, const Arguments& arguments) {
-  const TrainOptions options = request.settings.train_options();
+  TrainOptions options = request.settings.train_options();
+  if (Discipline::parse(options.sync).kind == DisciplineKind::mapreduce)
+    options.restarts = std::max(options.restarts, kTaskAttempts - 1);
   std::vector<std::string> more;
   if (wants_measured_stages(options)) {
     more = {"--stages", measured_stages(options)};

@@ -10,9 +10,19 @@
 #include "cli/exit_code.h"
 #include "cli/launch/launch.h"
 #include "cli/terminal.h"
+#include "sync/discipline.h"
 
 namespace hocket {
 namespace {
+
+// Workers, and the driver where there is one: the first rank.
+int process_count(const TrainOptions& options) {
+  const int workers = Mesh::parse(options.mesh, options.workers).size();
+  if (!Discipline::parse(options.sync).has_driver()) return workers;
+  if (!options.mesh.empty())
+    throw ConfigError("--mesh does not go with --sync {}; say --workers", options.sync);
+  return workers + 1;
+}
 
 constexpr Seconds kInterruption{3600};  // For the step and the checkpoint; a second Ctrl-C does not wait.
 
@@ -40,10 +50,8 @@ std::unique_ptr<EmulatedNet> emulate_links(const std::string& topology, const Jo
 }  // namespace
 
 bool must_launch(const TrainOptions& options, const Environment& environment) {
-  if (environment.source == Environment::Source::alone) {
-    return Mesh::parse(options.mesh, options.workers).size() > 1;
-  }
-  if (options.workers > 0 && options.workers != environment.world_size) {
+  if (environment.source == Environment::Source::alone) return process_count(options) > 1;
+  if (options.workers > 0 && process_count(options) != environment.world_size) {
     throw ConfigError("--workers {}, but this is {}", options.workers, describe(environment));
   }
   Mesh::parse(options.mesh, environment.world_size);
@@ -56,7 +64,7 @@ int launch_workers(const TrainOptions& options, const Arguments& arguments,
   launching.words = {std::filesystem::read_symlink("/proc/self/exe").string(), "train"};
   launching.words.insert(launching.words.end(), arguments.typed().begin(), arguments.typed().end());
   launching.words.insert(launching.words.end(), more.begin(), more.end());
-  const int workers = Mesh::parse(options.mesh, options.workers).size();
+  const int workers = process_count(options);
   if (!options.emulate_net.empty())
     open_topology(options.emulate_net, workers);  // Or each says what is wrong.
   launching.hosts = parse_hosts("localhost:" + std::to_string(workers));

@@ -30,6 +30,9 @@ class FileBytes {
   std::span<const std::byte> bytes_;
 };
 
+// Of all files that this process has opened as FileBytes so far, as they lie on disk. Thread-safe.
+std::uint64_t bytes_of_opened_files();
+
 bool is_gzip(std::span<const std::byte> bytes);
 
 // Inflates a gzip file, of one or more members, that lies in memory; `name` is for messages. Memory grows

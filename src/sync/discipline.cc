@@ -1,10 +1,12 @@
 #include "sync/discipline.h"
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/quantity.h"
 #include "base/spec.h"
 #include "sync/consistencies.h"
 #include "sync/lbfgs.h"
@@ -33,22 +35,30 @@ SpecOptions::Defaults downpour_options() {
 SpecOptions::Defaults sandblaster_options() { return {{"portions", "64"}, {"history", "10"}}; }
 SpecOptions::Defaults local_options() { return {{"tau", ""}}; }
 SpecOptions::Defaults hogwild_options() { return {{"locked", "0"}, {"rows", "0"}}; }
+SpecOptions::Defaults average_options() { return {{"steps", "0"}, {"lazy", "1"}}; }
+SpecOptions::Defaults mapreduce_options() { return {{"cache", "0"}}; }
+SpecOptions::Defaults adacomm_options() { return {{"tau0", ""}, {"every", ""}}; }
 
 SpecOptions::Defaults gossip_options() { return {{"graph", "ring"}, {"spread", "0"}}; }
 SpecOptions::Defaults pairs_options() { return {{"graph", "complete"}, {"spread", "0"}}; }
 
-constexpr std::array<Kind, 12> kKinds{{{"allreduce", DisciplineKind::allreduce, no_options},
-                                       {"ps:bsp", DisciplineKind::bsp, no_options},
-                                       {"ps:ssp", DisciplineKind::ssp, ssp_options},
-                                       {"ps:asp", DisciplineKind::asp, asp_options},
-                                       {"ps:kofn", DisciplineKind::kofn, kofn_options},
-                                       {"ps:softsync", DisciplineKind::softsync, softsync_options},
-                                       {"downpour", DisciplineKind::downpour, downpour_options},
-                                       {"sandblaster", DisciplineKind::sandblaster, sandblaster_options},
-                                       {"local", DisciplineKind::local, local_options},
-                                       {"hogwild", DisciplineKind::hogwild, hogwild_options},
-                                       {"gossip", DisciplineKind::gossip, gossip_options},
-                                       {"gossip-async", DisciplineKind::gossip_async, pairs_options}}};
+constexpr auto kKinds =
+    std::to_array<Kind>({{"allreduce", DisciplineKind::allreduce, no_options},
+                         {"ps:bsp", DisciplineKind::bsp, no_options},
+                         {"ps:ssp", DisciplineKind::ssp, ssp_options},
+                         {"ps:asp", DisciplineKind::asp, asp_options},
+                         {"ps:kofn", DisciplineKind::kofn, kofn_options},
+                         {"ps:softsync", DisciplineKind::softsync, softsync_options},
+                         {"downpour", DisciplineKind::downpour, downpour_options},
+                         {"sandblaster", DisciplineKind::sandblaster, sandblaster_options},
+                         {"local", DisciplineKind::local, local_options},
+                         {"hogwild", DisciplineKind::hogwild, hogwild_options},
+                         {"adacomm", DisciplineKind::adacomm, adacomm_options},
+                         {"average", DisciplineKind::average, average_options},
+                         {"mllib", DisciplineKind::mllib, no_options},
+                         {"mapreduce", DisciplineKind::mapreduce, mapreduce_options},
+                         {"gossip", DisciplineKind::gossip, gossip_options},
+                         {"gossip-async", DisciplineKind::gossip_async, pairs_options}});
 
 const Kind& find_kind(std::string_view name) {
   std::vector<std::string_view> names;
@@ -86,6 +96,17 @@ class Reader {
   }
   std::int64_t count_or_inf(std::string_view key) const {
     return options_.text(key) == "inf" ? Discipline::kUnbounded : count(key, 0);
+  }
+  // "30s", "200" steps, or nothing.
+  AdaCommInterval interval(std::string_view key) const {
+    const std::string text = options_.text(key);
+    if (text.empty()) return {};
+    if (!text.ends_with('s')) return {0, count(key, 1)};
+    const std::optional<double> seconds = find_seconds(text);
+    if (!seconds || *seconds <= 0)
+      throw ConfigError("sync {}: {}={} is neither a time such as 30s nor a number of steps", name_, key,
+                        text);
+    return {*seconds, 0};
   }
   double scale() const {
     if (options_.text("scale") == "share") return 0;
@@ -149,6 +170,15 @@ void read(Discipline& d, const Reader& reader) {
     d.graph = reader.graph();
     d.spread = reader.real("spread");
   }
+  if (d.kind == DisciplineKind::adacomm) {
+    d.period = reader.count("tau0", 1);
+    d.interval = reader.interval("every");
+  }
+  if (d.kind == DisciplineKind::average) {
+    d.period = reader.count("steps", 0);
+    d.is_lazy = reader.is_second("lazy", "0", "1");
+  }
+  if (d.kind == DisciplineKind::mapreduce) d.caches = reader.is_second("cache", "0", "1");
 }
 
 }  // namespace
@@ -186,6 +216,12 @@ std::string Discipline::text() const {
   if (rows > 0) add("rows", rows);
   if (is_gossip()) add("graph", graph);
   if (spread > 0) add("spread", spread);
+  if (kind == DisciplineKind::adacomm) add("tau0", period);
+  if (kind == DisciplineKind::average && period > 0) add("steps", period);
+  if (kind == DisciplineKind::average && !is_lazy) add("lazy", 0);
+  if (caches) add("cache", 1);
+  if (interval.seconds > 0) add("every", fmt::format("{}s", interval.seconds));
+  if (interval.steps > 0) add("every", interval.steps);
   if (scale > 0) add("scale", scale);
   return result;
 }
@@ -217,7 +253,11 @@ MakeConsistency make_consistency(const Discipline& discipline, int workers) {
     case DisciplineKind::local:
     case DisciplineKind::hogwild:
     case DisciplineKind::gossip:
-    case DisciplineKind::gossip_async: break;
+    case DisciplineKind::gossip_async:
+    case DisciplineKind::adacomm:
+    case DisciplineKind::average:
+    case DisciplineKind::mllib:
+    case DisciplineKind::mapreduce: break;
   }
   HOCKET_CHECK(false, "{} pushes no gradients", d.text());
 }

@@ -7,6 +7,7 @@
 
 #include "ps/consistency.h"
 #include "ps/worker.h"
+#include "sync/adacomm.h"
 
 namespace hocket {
 
@@ -22,7 +23,11 @@ enum class DisciplineKind : std::uint8_t {
   local,
   hogwild,
   gossip,
-  gossip_async
+  gossip_async,
+  adacomm,
+  average,
+  mllib,
+  mapreduce
 };
 
 // How the replicas agree on the parameters, as --sync names it: "ps:ssp,s=3", "downpour,nfetch=2". A value
@@ -46,12 +51,16 @@ struct Discipline {
   std::int64_t warm_start = 0;
   int portions = 64;  // sandblaster: parts of the data that workers are given; whatever their number, so that
                       // it changes no bit.
-  std::int64_t period = 1;  // local: steps that a worker takes by itself.
-  bool is_locked = false;   // hogwild: one thread at a time updates, as a control.
-  std::int64_t rows = 0;    // hogwild: samples of an update; 0: those of a batch divided among the threads.
-  int history = 10;         // sandblaster: steps that L-BFGS remembers.
-  std::string graph{};      // gossip, gossip-async: who talks to whom, as make_peer_graph() reads it.
-  double spread = 0;        // gossip, gossip-async: how far apart replicas start (standard deviation).
+  int history = 10;   // sandblaster: steps that L-BFGS remembers.
+  // Steps that a worker takes by itself: of local, of adacomm at first, of average (0: an epoch).
+  std::int64_t period = 1;
+  AdaCommInterval interval{};  // adacomm; nothing: a fifth of the run.
+  bool is_lazy = false;        // average: L2 decay of sparse rows costs what their entries cost.
+  bool caches = false;         // mapreduce: data stay in memory, and the model with them.
+  bool is_locked = false;      // hogwild: one thread at a time updates, as a control.
+  std::int64_t rows = 0;  // hogwild: samples of an update; 0: those of a batch divided among the threads.
+  std::string graph{};    // gossip, gossip-async: who talks to whom, as make_peer_graph() reads it.
+  double spread = 0;      // gossip, gossip-async: how far apart replicas start (standard deviation).
 
   // Throws ConfigError that names the nearest word known.
   static Discipline parse(std::string_view text);
@@ -60,7 +69,12 @@ struct Discipline {
     return kind != DisciplineKind::allreduce && kind != DisciplineKind::hogwild && !has_peers();
   }
   // Whether each worker has a whole replica with an optimizer of its own, and no step without its own update.
-  bool has_peers() const { return kind == DisciplineKind::local || is_gossip(); }
+  bool has_peers() const {
+    return kind == DisciplineKind::local || kind == DisciplineKind::adacomm ||
+           kind == DisciplineKind::average || has_driver() || is_gossip();
+  }
+  // Whether a process beside the workers, which computes no gradients, collects and spreads the models.
+  bool has_driver() const { return kind == DisciplineKind::mllib || kind == DisciplineKind::mapreduce; }
   bool is_gossip() const { return kind == DisciplineKind::gossip || kind == DisciplineKind::gossip_async; }
 
   // Throws ConfigError where so many workers cannot follow it.

@@ -33,6 +33,14 @@ TEST(Discipline, ReadsBackWhatItPrints) {
                                       "sandblaster",
                                       "sandblaster,portions=8,history=5",
                                       "local,tau=8",
+                                      "adacomm,tau0=16",
+                                      "adacomm,tau0=16,every=0.5s",
+                                      "adacomm,tau0=9,every=100",
+                                      "average",
+                                      "average,steps=10,lazy=0",
+                                      "mllib",
+                                      "mapreduce",
+                                      "mapreduce,cache=1",
                                       "hogwild",
                                       "hogwild,locked=1",
                                       "hogwild,rows=4",
@@ -57,10 +65,29 @@ TEST(Discipline, NamesTheNearestWordItKnows) {
 }
 
 TEST(Discipline, RefusesWhatMakesNoSense) {
-  for (const std::string_view text :
-       {"", "ps:ssp", "ps:ssp,s=-1", "ps:ssp,s=x", "ps:kofn", "ps:kofn,k=0", "ps:softsync,n=0", "ps:bsp,s=1",
-        "downpour,nfetch=0", "downpour,npush=0", "downpour,adagrad=here", "ps:asp,scale=0", "ps:asp,scale=-1",
-        "sandblaster,portions=0", "sandblaster,history=101", "local", "local,tau=0"}) {
+  for (const std::string_view text : {"",
+                                      "ps:ssp",
+                                      "ps:ssp,s=-1",
+                                      "ps:ssp,s=x",
+                                      "ps:kofn",
+                                      "ps:kofn,k=0",
+                                      "ps:softsync,n=0",
+                                      "ps:bsp,s=1",
+                                      "downpour,nfetch=0",
+                                      "downpour,npush=0",
+                                      "downpour,adagrad=here",
+                                      "ps:asp,scale=0",
+                                      "ps:asp,scale=-1",
+                                      "sandblaster,portions=0",
+                                      "sandblaster,history=101",
+                                      "local",
+                                      "local,tau=0",
+                                      "adacomm",
+                                      "adacomm,tau0=4,every=0s",
+                                      "adacomm,tau0=4,every=0",
+                                      "average,lazy=2",
+                                      "mapreduce,cache=yes",
+                                      "mllib,tau=2"}) {
     EXPECT_THROW(Discipline::parse(text), ConfigError) << text;
   }
   EXPECT_THROW(Discipline::parse("ps:kofn,k=5").require_fit(4), ConfigError);

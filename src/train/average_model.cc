@@ -45,19 +45,39 @@ Operation mean_over(const Arena& arena, const ArenaLayout& layout) {
   return operation;
 }
 
-AverageModel::AverageModel(Session& session, Group& replicas, Of what, double weight)
+void average_parameters(Session& session, Group& replicas, PeerCounts& counts) {
+  const std::uint64_t sent = replicas.traffic().bytes_sent;
+  replicas.run(mean_over(session.memory().parameters, session.program().layouts().parameters));
+  ++counts.rounds;
+  counts.bytes_sent += replicas.traffic().bytes_sent - sent;
+}
+
+void average_by_blocks(Session& session, Group& replicas, PeerCounts& counts) {
+  const std::uint64_t sent = replicas.traffic().bytes_sent;
+  Operation operation = mean_over(session.memory().parameters, session.program().layouts().parameters);
+  operation.collective = Collective::reduce_scatter;
+  replicas.run(operation);
+  operation.collective = Collective::all_gather;
+  operation.reduction = Reduction::sum;
+  replicas.run(operation);
+  ++counts.rounds;
+  counts.bytes_sent += replicas.traffic().bytes_sent - sent;
+}
+
+AverageModel::AverageModel(Session& session, Group& replicas, What what, double weight)
     : session_(session), what_(what) {
   const StepMemory& memory = session.memory();
   const StepLayouts& layouts = session.program().layouts();
-  parameters_ = mean_of(memory.parameters, layouts.parameters, replicas, weight);
+  if (what.parameters) parameters_ = mean_of(memory.parameters, layouts.parameters, replicas, weight);
   buffers_ = mean_of(memory.buffers, layouts.buffers, replicas);
-  if (what == Of::model_and_optimizer) state_ = mean_of(memory.state, layouts.state, replicas);
+  if (what.optimizer) state_ = mean_of(memory.state, layouts.state, replicas);
   swap();
 }
 
 AverageModel::~AverageModel() { swap(); }
 
 double AverageModel::squared_distance() const {
+  if (!what_.parameters) return 0;
   double sum = 0;
   with_values(parameters_, session_.memory().parameters, session_.program().layouts().parameters,
               [&](auto own, auto mean) {
@@ -70,9 +90,9 @@ double AverageModel::squared_distance() const {
 }
 
 void AverageModel::swap() {
-  std::swap(session_.memory().parameters, parameters_);
+  if (what_.parameters) std::swap(session_.memory().parameters, parameters_);
   std::swap(session_.memory().buffers, buffers_);
-  if (what_ == Of::model_and_optimizer) std::swap(session_.memory().state, state_);
+  if (what_.optimizer) std::swap(session_.memory().state, state_);
 }
 
 }  // namespace hocket

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 
 #include "data/test_files.h"
 #include "net/run_ranks.h"
@@ -122,12 +123,55 @@ TEST(LocalSync, GoesOnAfterAnInterruptionAsIfThereHadBeenNone) {
   EXPECT_EQ(train_together(options)[0].parameter_hash, whole);
 }
 
+TEST(AdaptiveSync, TakesFewerStepsARoundAsTheRunGoesOn) {
+  const TestFolder folder;
+  TrainOptions options = small_options("adacomm,tau0=4,every=4", folder.path() / "whole");
+  const auto whole = train_together(options);
+  const std::vector<PeerCounts::Period>& periods = whole[0].peers->periods;
+  ASSERT_GE(periods.size(), 2U);
+  EXPECT_EQ(periods[0].tau, 4);
+  EXPECT_EQ(periods[1].step, 5);
+  for (std::size_t i = 1; i < periods.size(); ++i) EXPECT_LT(periods[i].tau, periods[i - 1].tau);
+
+  options.out = (folder.path() / "parts").string();
+  EXPECT_TRUE(train_together(options, 3)[0].interrupted);
+  options.resume = true;
+  EXPECT_EQ(train_together(options)[0].parameter_hash, whole[0].parameter_hash);
+}
+
 TEST(LocalSync, OtherReplicasThanBeforeBeginAtTheirMean) {
   const TestFolder folder;
   TrainOptions options = small_options("local,tau=5", folder.path());
   const std::string before = train_together(options)[0].parameter_hash;
   options.resume = true;
   EXPECT_EQ(train_together(options, -1, 2)[0].parameter_hash, before);
+}
+
+TEST(LocalSync, JudgesByTheMeanOfTheStatisticsOfBatchNorm) {
+  const TestFolder folder;
+  TrainOptions options = small_options("local,tau=2", folder.path());
+  options.model = "resnet,depth=8";
+  options.data = "synthetic:1x8x8:3:16";
+  options.dtype = "f32";
+  options.batch = 8;
+  options.steps = 2;
+  const auto results = train_together(options, -1, 2);
+  EXPECT_EQ(results[0].test->loss, results[1].test->loss);
+  Team alone;
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, tensor] :
+       read_whole(*CheckpointStore(folder.path() / "checkpoints", alone).open_newest()))
+    tensors.emplace(name, tensor);
+  int statistics = 0;
+  for (const auto& [name, tensor] : tensors) {
+    if (!name.starts_with("buffer/")) continue;
+    ++statistics;
+    const float one = tensors.at("replica/0/" + name).values<float>()[0];
+    const float other = tensors.at("replica/1/" + name).values<float>()[0];
+    EXPECT_NE(one, other) << name;
+    EXPECT_FLOAT_EQ(tensor.values<float>()[0], (one + other) / 2) << name;
+  }
+  EXPECT_GT(statistics, 0);
 }
 
 TEST(LocalSync, RefusesWhatSumsGradients) {

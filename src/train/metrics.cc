@@ -58,6 +58,7 @@ void MetricsLog::write(const TrainMetrics& metrics) {
   add("learning_rate", metrics.learning_rate);
   add("samples_per_second", metrics.samples_per_second);
   if (metrics.gradient_norm) add("gradient_norm", *metrics.gradient_norm);
+  if (metrics.tau) add("tau", static_cast<double>(*metrics.tau));
   const char* separator = R"(,"gradient_norms":{)";
   for (const auto& [layer, norm] : metrics.gradient_norms) {
     fmt::format_to(std::back_inserter(line_), "{}{}:{}", separator, json_string(layer), json_number(norm));

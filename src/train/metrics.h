@@ -23,6 +23,7 @@ struct TrainMetrics {
   double samples_per_second = 0;
   std::optional<double> gradient_norm = {};
   std::span<const std::pair<std::string, double>> gradient_norms = {};  // By layer, where they are asked for.
+  std::optional<std::int64_t> tau = {};  // Steps between two rounds of workers with a replica each.
 };
 
 // One pass over a held-out set.

@@ -39,11 +39,12 @@ TEST_F(MetricsLogTest, ARowIsOneJsonLineAndOnDiskAtOnce) {
              .learning_rate = 0.1,
              .samples_per_second = 1000,
              .gradient_norm = 3,
-             .gradient_norms = norms});
+             .gradient_norms = norms,
+             .tau = 16});
   EXPECT_EQ(
       lines().at(0),
       R"({"kind":"train","step":1,"epoch":0.25,"seconds":1.5,"loss":2.5,"accuracy":0.5,"learning_rate":0.1,)"
-      R"("samples_per_second":1000,"gradient_norm":3,"gradient_norms":{"fc1":0.5,"f\"c":2}})");
+      R"("samples_per_second":1000,"gradient_norm":3,"tau":16,"gradient_norms":{"fc1":0.5,"f\"c":2}})");
   log.write(EvalMetrics{.step = 1, .epoch = 1, .seconds = 2, .loss = 0.25, .accuracy = 0.9});
   EXPECT_EQ(lines().at(1),
             R"({"kind":"eval","step":1,"epoch":1,"seconds":2,"set":"test","loss":0.25,"accuracy":0.9})");

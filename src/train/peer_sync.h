@@ -40,6 +40,11 @@ class PeerSync {
  public:
   virtual ~PeerSync() = default;
 
+  // Whether after_update() will look at the parameters after this step.
+  virtual bool is_due(std::int64_t /*step*/) const { return true; }
+  // Whether all replicas have the same parameters now.
+  virtual bool is_same_everywhere() const { return false; }
+
   // The gradient of the step is there; the parameters are those that it was computed at.
   virtual void before_update(const PeerStep& /*step*/) {}
   // Whether all workers have met, and do so after the same step: only then, and after the last step, a run is
@@ -61,17 +66,31 @@ class PeerSync {
   virtual void save(Checkpoint& /*checkpoint*/) const {}
   virtual void restore(const CheckpointReader& /*checkpoint*/) {}
 
+  virtual std::optional<std::int64_t> period() const {
+    return std::nullopt;
+  }                                                 // Steps a round, where it is one.
   virtual PeerCounts counts() const { return {}; }  // Of this worker, since it started.
 };
 
 // Whether the workers of this team have a replica each, and a PeerSync.
 bool has_peers(const TrainOptions& options, const Team& team);
 
+// Which part of each batch is this process's.
+struct WorkerPlace {
+  AxisShare share;         // Among the workers.
+  bool is_driver = false;  // A process beside them, which has none; rank 0.
+};
+WorkerPlace place_of_worker(const TrainOptions& options, const Team& team);
+
+// What the discipline decides of the options before with_defaults() does.
+TrainOptions with_discipline(TrainOptions options, const DataInfo& info);
+
 // `options` as the session of one replica has them, which works alone on its share of the batch. Throws
 // ConfigError for what goes only with gradients that are summed.
 TrainOptions options_of_replica(const TrainOptions& options, const Team& team);
 
 // None where there are no peers. Session and team must outlive it.
-std::unique_ptr<PeerSync> make_peer_sync(const TrainOptions& options, Session& session, Team& team);
+std::unique_ptr<PeerSync> make_peer_sync(const TrainOptions& options, const DataInfo& info, Session& session,
+                                         Team& team);
 
 }  // namespace hocket

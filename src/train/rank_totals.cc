@@ -12,10 +12,11 @@ void add_up_peers(Team& team, PeerCounts& counts) {
   const bool has_own_pace = !counts.steps.empty();
   const double figures[] = {static_cast<double>(counts.bytes_sent),
                             has_own_pace ? static_cast<double>(counts.steps.front()) : 0,
-                            static_cast<double>(counts.rounds), static_cast<double>(counts.refusals)};
+                            static_cast<double>(counts.rounds), static_cast<double>(counts.refusals),
+                            static_cast<double>(counts.data_bytes_read)};
   const std::vector<double> all = team.gather(figures);
   PeerCounts sum = counts;
-  sum.bytes_sent = 0;
+  sum.bytes_sent = sum.data_bytes_read = 0;
   sum.rounds = sum.refusals = 0;
   sum.steps.clear();
   for (auto at = all.begin(); at != all.end(); at += std::size(figures)) {
@@ -25,6 +26,7 @@ void add_up_peers(Team& team, PeerCounts& counts) {
     if (has_own_pace) sum.steps.push_back(static_cast<std::int64_t>(at[1]));
     sum.rounds += static_cast<std::int64_t>(at[2]);
     sum.refusals += static_cast<std::int64_t>(at[3]);
+    sum.data_bytes_read += static_cast<std::uint64_t>(at[4]);
   }
   sum.rounds = has_own_pace ? sum.rounds / 2 : counts.rounds;  // Two took part in each.
   counts = sum;

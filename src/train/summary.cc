@@ -44,8 +44,10 @@ void add_peers(Json& json, const PeerCounts& counts) {
                      {"second_eigenvalue", counts.graph->second_eigenvalue},
                      {"spectral_gap", 1 - counts.graph->second_eigenvalue}};
   }
+  json["driver_bytes"] = counts.driver_bytes;
+  json["data_bytes_read"] = counts.data_bytes_read;
   for (const PeerCounts::Period& period : counts.periods)
-    json["periods"].push_back({{"step", period.step}, {"steps", period.steps}});
+    json["periods"].push_back({{"step", period.step}, {"tau", period.tau}});
 }
 
 void add_conflicts(Json& json, const ConflictCounts& counts) {

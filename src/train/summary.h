@@ -41,8 +41,8 @@ struct PortionCounts {
 // checkpoints cost.
 struct PeerCounts {
   struct Period {
-    std::int64_t step = 0;   // From this step on,
-    std::int64_t steps = 0;  // so many make a round.
+    std::int64_t step = 0;  // From this step on,
+    std::int64_t tau = 0;   // so many make a round.
   };
   struct Graph {
     std::string name;
@@ -58,6 +58,8 @@ struct PeerCounts {
   std::vector<Period> periods{};
   std::optional<Graph> graph{};
   std::optional<double> consensus_distance{};  // At the last test; see EvalRecord.
+  std::uint64_t driver_bytes = 0;              // To and from a process beside the workers, in these rounds.
+  std::uint64_t data_bytes_read = 0;           // By all workers, of files.
 };
 
 // How often the threads of a Hogwild run got in each other's way, as far as they looked.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data/file.h"
 #include "data/loader.h"
 #include "nn/schedule.h"
 #include "sync/discipline.h"
@@ -24,6 +25,7 @@
 #include "train/checkpoint_store.h"
 #include "train/diagnose.h"
 #include "train/evaluate.h"
+#include "train/lazy_decay.h"
 #include "train/micro_batches.h"
 #include "train/peer_sync.h"
 #include "train/process_usage.h"
@@ -81,25 +83,31 @@ class Training {
   // Does nothing together with other ranks, so that each can fail by itself.
   Training(const TrainOptions& given, TrainObserver& observer, const std::atomic<bool>& stop, Team& team)
       : began_(now_ns()),
+        given_(given),
         data_(open_session_data(given)),
-        options_(in_chunks(with_defaults(given, data_.train->info()), team)),
+        options_(
+            in_chunks(with_defaults(with_discipline(given, data_.train->info()), data_.train->info()), team)),
         observer_(observer),
         stop_(stop),
         team_(team),
-        replica_(team.share("dp")),
-        straggler_(options_, team.rank(), team.size()),
+        place_(place_of_worker(options_, team)),
+        straggler_(place_.share.count < team.share("dp").count
+                       ? Straggler(options_, place_.share.index, place_.share.count)
+                       : Straggler(options_, team.rank(), team.size())),
         sums_(plan_sums(options_, team)),
         has_peers_(has_peers(options_, team)),
         plan_(PipelinePlan::parse(options_, team.mesh())),
-        session_(has_peers_ ? options_of_replica(options_, team) : options_, data_.train->info(),
-                 has_peers_ ? alone_ : team),
-        peers_(make_peer_sync(options_, session_, team)),
+        session_(has_peers_ ? session_options() : options_, data_.train->info(), has_peers_ ? alone_ : team),
+        peers_(make_peer_sync(options_, data_.train->info(), session_, team)),
         micro_batches_(session_, plan_, team.share("pp").index, options_.micro_batches),
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
               steps_per_epoch()) {
     if (options_.micro_batches > 1 && data_.train->info().max_nonzeros > 0) {
       throw ConfigError("micro-batches do not cut sparse rows; use --microbatches 1");
     }
+    if (decays_lazily()) lazy_decay_.emplace(options_.optimizer.weight_decay, data_.train->info(), session_);
+    const Discipline discipline = Discipline::parse(options_.sync);
+    reads_again_ = has_peers_ && discipline.kind == DisciplineKind::mapreduce && !discipline.caches;
     bind_constants();
     if (options_.balance && !team.is_alone()) {
       const std::int64_t chunks = (options_.batch + session_.micro_batch() - 1) / session_.micro_batch();
@@ -128,19 +136,11 @@ class Training {
   TrainResult run() {
     announce();
     if (data_.held_out != nullptr) evaluator_.emplace(session_, *data_.held_out, team_);
-    LoaderOptions loading;
-    loading.batch = options_.batch;
-    loading.seed = options_.seed;
-    loading.start = position_;
-    loading.rank = replica_.index;
-    loading.ranks = replica_.count;
-    loading.rows = session_.micro_batch() * options_.micro_batches;
-    if (balance_) loading.rows *= team_.size();
-    Loader loader(*data_.train, loading);
+    if (!place_.is_driver) open_loader();
     agree_to_stop();
     while (step_ < options_.steps && !is_stopped_) {
-      one_step(loader);
-      if (balance_ && balance_->is_due(step_)) rebalance(loader);
+      one_step();
+      if (balance_ && balance_->is_due(step_)) rebalance(*loader_);
       after_step();
       if (reached_target()) break;
     }
@@ -148,8 +148,41 @@ class Training {
   }
 
  private:
+  // Those of a replica, without the decay that is not the optimizer's but lazy.
+  TrainOptions session_options() const {
+    TrainOptions options = options_of_replica(options_, team_);
+    if (decays_lazily()) options.optimizer.weight_decay = 0;
+    return options;
+  }
+
+  bool decays_lazily() const {
+    return has_peers_ && Discipline::parse(options_.sync).is_lazy &&
+           LazyDecay::applies(options_, data_.train->info());
+  }
+
   std::int64_t steps_per_epoch() const {
     return (data_.train->info().size + options_.batch - 1) / options_.batch;
+  }
+
+  void open_loader() {
+    LoaderOptions loading;
+    loading.batch = options_.batch;
+    loading.seed = options_.seed;
+    loading.start = position_;
+    loading.rank = place_.share.index;
+    loading.ranks = place_.share.count;
+    loading.rows = session_.micro_batch() * options_.micro_batches;
+    if (balance_) loading.rows *= team_.size();
+    loader_.emplace(*data_.train, loading);
+  }
+
+  // From their files, as at the start.
+  void open_data_again() {
+    loader_.reset();
+    evaluator_.reset();
+    data_ = open_session_data(given_);
+    if (data_.held_out != nullptr) evaluator_.emplace(session_, *data_.held_out, team_);
+    open_loader();
   }
 
   void bind_constants() {
@@ -167,12 +200,16 @@ class Training {
                     is_emulated(options_) ? ", emulated" : ""));
   }
 
+  bool has_driver() const { return has_peers_ && Discipline::parse(options_.sync).has_driver(); }
+
   std::string describe_workers() const {
     const int threads = kernel::num_threads();
     const std::string each = fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
     if (team_.is_alone()) return each;
+    const std::string workers = fmt::format("{} workers{}", has_driver() ? place_.share.count : team_.size(),
+                                            has_driver() ? " and a driver" : "");
     const std::string agreeing = peers_ ? peers_->describe() : "";
-    return fmt::format("{} workers over {}, {} each{}{}", team_.size(), team_.transport(), each,
+    return fmt::format("{} over {}, {} each{}{}", workers, team_.transport(), each,
                        agreeing.empty() ? "" : ", ", agreeing);
   }
 
@@ -198,12 +235,12 @@ class Training {
 
   // Replicas go on from where they were; other ones than the checkpoint has all begin at their mean.
   void restore(const CheckpointReader& reader) {
-    const bool has_own = has_peers_ && progress_of(reader.checkpoint(), kReplicas) == replica_.count;
+    const bool has_own = has_peers_ && progress_of(reader.checkpoint(), kReplicas) == team_.size();
     session_.restore(reader, true, has_own ? replica_prefix() : "");
     if (has_own) peers_->restore(reader);
   }
 
-  std::string replica_prefix() const { return fmt::format("replica/{}/", replica_.index); }
+  std::string replica_prefix() const { return fmt::format("replica/{}/", team_.rank()); }
 
   // Runs `body` and adds its time to `total`.
   template <typename Body>
@@ -215,13 +252,49 @@ class Training {
     observer_.on_span(activity, start, end);
   }
 
-  void one_step(Loader& loader) {
+  void one_step() {
     const std::int64_t start = now_ns();
-    const Batch* batch = nullptr;
-    timed(Activity::data, wait_ns_, [&] { batch = &loader.next(); });
     hyper_ = hyper_at(options_.optimizer, rate_.at(step_), own_step_);
+    step_computed_ = computed_ns();
+    if (peers_) peer_step_ = step_of_peer(0, 0);
+    const std::int64_t samples = place_.is_driver ? pass_batch() : train_on_batch();
+    ++step_;
+    ++own_step_;
+    samples_ += samples;
+    peer_step_.seconds = train_seconds() + 1e-9 * static_cast<double>(now_ns() - start);
+    if (lazy_decay_ && (peers_->is_due(step_) || step_ == options_.steps)) lazy_decay_->settle();
+    if (peers_) timed(Activity::communicate, comm_ns_, [&] { have_met_ = peers_->after_update(peer_step_); });
+    follow_peers();
+    if (have_met_) agree_to_stop();
+    train_ns_ += now_ns() - start;
+    if (first_step_seconds_ == 0) {
+      first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
+    } else {
+      paced_ns_ += now_ns() - start;
+      busy_ns_ += computed_ns() - step_computed_;
+    }
+  }
+
+  // A batch that is for others; its samples.
+  std::int64_t pass_batch() {
+    const std::int64_t left = data_.train->info().size - position_.sample;
+    const std::int64_t samples = std::min(left, options_.batch);
+    position_ = samples == left ? DataPosition{position_.epoch + 1, 0}
+                                : DataPosition{position_.epoch, position_.sample + samples};
+    observer_.on_span(Activity::update, now_ns(), now_ns());
+    return samples;
+  }
+
+  // The samples of the batch of all workers.
+  std::int64_t train_on_batch() {
+    const Batch* batch = nullptr;
+    timed(Activity::data, wait_ns_, [&] {
+      if (reads_again_ && has_read_) open_data_again();
+      has_read_ = true;
+      batch = &loader_->next();
+    });
     // Each sample of the global batch weighs the same, also where the mean is taken over the replicas.
-    set_dloss((has_peers_ ? replica_.count : 1.0) / static_cast<double>(batch->global_count));
+    set_dloss((has_peers_ ? place_.share.count : 1.0) / static_cast<double>(batch->global_count));
     session_.refresh_copies();
     if (options_.micro_batches > 1 && !plan_.is_stream()) {
       std::fill(session_.memory().gradients.bytes().begin(), session_.memory().gradients.bytes().end(),
@@ -236,22 +309,9 @@ class Training {
       perform(actions[i], *batch, count);
     }
     if (plan_.is_stream()) micro_batches_.end_versions(static_cast<int>(count));
-    ++step_;
-    ++own_step_;
-    samples_ += batch->global_count;
     loss_samples_ += batch->count;
-    position_ = loader.position();
-    peer_step_.seconds = train_seconds() + 1e-9 * static_cast<double>(now_ns() - start);
-    if (peers_) timed(Activity::communicate, comm_ns_, [&] { have_met_ = peers_->after_update(peer_step_); });
-    follow_peers();
-    if (have_met_) agree_to_stop();
-    train_ns_ += now_ns() - start;
-    if (first_step_seconds_ == 0) {
-      first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
-    } else {
-      paced_ns_ += now_ns() - start;
-      busy_ns_ += computed_ns() - step_computed_;
-    }
+    position_ = loader_->position();
+    return batch->global_count;
   }
 
   static Phase phase_of(const PipelineAction& action) {
@@ -280,6 +340,7 @@ class Training {
     const bool is_forward = action.kind == ActionKind::forward;
     if (is_forward && action.chunk == 0)
       micro_batches_.bind(action, data_.train->info(), batch, options_.seed, own_step_);
+    if (is_forward && lazy_decay_) lazy_decay_->before_forward(batch, slot);
     if (plan_.is_stream()) set_dloss(1.0 / static_cast<double>(samples_in(batch, action.micro_batch)));
     if (plan_.ranks > 1) {
       const std::int64_t start = now_ns();
@@ -306,6 +367,7 @@ class Training {
     if (balance_) balance_->add(batch.count, 1e-9 * static_cast<double>(computed_ns() - step_computed_));
     if (peers_) meet_before_update(batch);
     timed(Activity::update, compute_ns_, [&] {
+      if (lazy_decay_) lazy_decay_->before_update(hyper_.learning_rate, batch);
       executable.run(Phase::update, micro_batches_.slot(action), micro_batches_.bindings(action));
     });
     updated_ = &micro_batches_.slot(action);
@@ -320,7 +382,7 @@ class Training {
   // Samples that the largest share of a batch has, so that all ranks have as many micro-batches; this rank's
   // own, where each has as many as it is fast.
   std::int64_t samples_due(const Batch& batch) const {
-    return balance_ ? batch.count : (batch.global_count + replica_.count - 1) / replica_.count;
+    return balance_ ? batch.count : (batch.global_count + place_.share.count - 1) / place_.share.count;
   }
 
   bool is_last(const PipelineAction& action, const Batch& batch) const {
@@ -330,8 +392,8 @@ class Training {
   // Of all replicas.
   std::int64_t samples_in(const Batch& batch, int micro_batch) const {
     std::int64_t sum = 0;
-    for (int replica = 0; replica < replica_.count; ++replica) {
-      const std::int64_t own = rank_share({0, batch.global_count}, replica, replica_.count).count;
+    for (int replica = 0; replica < place_.share.count; ++replica) {
+      const std::int64_t own = rank_share({0, batch.global_count}, replica, place_.share.count).count;
       sum += std::clamp<std::int64_t>(own - micro_batch * session_.micro_batch(), 0, session_.micro_batch());
     }
     return std::max<std::int64_t>(1, sum);
@@ -390,9 +452,9 @@ class Training {
 
   // An even share takes the whole time of a step that is emulated.
   void slow_down(std::int64_t computed, const Batch& batch) {
-    const double share =
-        balance_ ? static_cast<double>(batch.count * replica_.count) / static_cast<double>(batch.global_count)
-                 : 1;
+    const double share = balance_ ? static_cast<double>(batch.count * place_.share.count) /
+                                        static_cast<double>(batch.global_count)
+                                  : 1;
     sleep_for(straggler_.seconds_left(own_step_, 1e-9 * static_cast<double>(computed), share));
   }
 
@@ -465,13 +527,13 @@ class Training {
   }
 
   // The mean of the replicas for as long as it lives, where they differ.
-  std::unique_ptr<AverageModel> average(AverageModel::Of what = AverageModel::Of::model) {
-    if (has_peers_) {
-      return std::make_unique<AverageModel>(session_, *team_.communicator()->gradients(), what,
-                                            peers_->weight());
-    }
-    average_buffers(session_, team_);
-    return nullptr;
+  std::unique_ptr<AverageModel> average(bool with_optimizer = false) {
+    if (!has_peers_) average_buffers(session_, team_);
+    if (!has_peers_ || has_driver()) return nullptr;
+    return std::make_unique<AverageModel>(
+        session_, *team_.communicator()->gradients(),
+        AverageModel::What{.parameters = !peers_->is_same_everywhere(), .optimizer = with_optimizer},
+        peers_->weight());
   }
 
   double epochs_done() const {
@@ -498,10 +560,11 @@ class Training {
                                 std::max(1e-9, 1e-9 * static_cast<double>(now - recorded_ns_));
     record.seconds = train_seconds();
     record.is_emulated = is_emulated(options_);
-    if (options_.optimizer.clip > 0) {
+    if (options_.optimizer.clip > 0 && updated_ != nullptr) {
       record.gradient_norm = scalar_output(session_.program().training(), *updated_, "gradient_norm");
     }
     if (options_.gradient_norms) record.gradient_norms = gradient_norms();
+    if (peers_) record.tau = peers_->period();
     last_loss_ = record.loss;
     loss_sum_ = 0;
     loss_samples_ = 0;
@@ -547,7 +610,7 @@ class Training {
   double consensus_distance(const AverageModel& mean) {
     double sum = mean.squared_distance();
     team_.sum_along("dp", std::span(&sum, 1));
-    return std::sqrt(sum / replica_.count);
+    return std::sqrt(sum / place_.share.count);
   }
 
   bool reached_target() const { return tests_.has_reached_target(); }
@@ -557,12 +620,12 @@ class Training {
     saved_step_ = step_;
     timed(Activity::checkpoint, checkpoint_ns_, [&] {
       std::vector<OwnPart> replica = replica_parts();
-      const std::unique_ptr<AverageModel> mean = average(AverageModel::Of::model_and_optimizer);
+      const std::unique_ptr<AverageModel> mean = average(true);
       Checkpoint checkpoint = session_.checkpoint();
       if (has_peers_ && !team_.is_first()) checkpoint.parts.clear();
       std::move(replica.begin(), replica.end(), std::back_inserter(checkpoint.parts));
       checkpoint.settings = settings_of(options_);
-      if (has_peers_) checkpoint.settings[kReplicas] = std::to_string(replica_.count);
+      if (has_peers_) checkpoint.settings[kReplicas] = std::to_string(team_.size());
       if (has_peers_) peers_->save(checkpoint);
       checkpoint.settings["samples"] = std::to_string(samples_);
       checkpoint.settings["train_ns"] = std::to_string(train_ns_);
@@ -608,6 +671,7 @@ class Training {
     result.activation_bytes = {static_cast<std::int64_t>(micro_batches_.activation_bytes())};
     if (plan_.ranks > 1) result.bubble_fraction = bubble_fraction();
     if (peers_ && result.peers->graph) result.algorithm = "neighbours";
+    if (peers_ && !place_.is_driver) result.peers->data_bytes_read = bytes_of_opened_files();
     add_up_ranks(team_, result);
     if (balance_) result.shares = balance_->shares();
     result.parameter_hash = session_.hash();
@@ -659,12 +723,13 @@ class Training {
   }
 
   std::int64_t began_;
+  TrainOptions given_;
   SessionData data_;
   TrainOptions options_;
   TrainObserver& observer_;
   const std::atomic<bool>& stop_;
   Team& team_;
-  AxisShare replica_;  // This rank among those that share each batch.
+  WorkerPlace place_;
   Straggler straggler_;
   std::optional<Balance> balance_;
   SumPlan sums_;
@@ -674,9 +739,11 @@ class Training {
   Session session_;
   std::unique_ptr<PeerSync> peers_;
   MicroBatches micro_batches_;
+  std::optional<LazyDecay> lazy_decay_;
   LearningRate rate_;
   std::optional<CheckpointStore> store_;
   std::optional<Evaluator> evaluator_;
+  std::optional<Loader> loader_;
 
   Tensor dloss_;
   Hyper hyper_;
@@ -705,6 +772,8 @@ class Training {
   std::int64_t first_step_ = 0, first_samples_ = 0;  // Done before this process.
   bool has_own_pace_ = false;
   std::optional<double> consensus_distance_;
+  bool reads_again_ = false;  // Its data, for each step;
+  bool has_read_ = false;     // for the first it has them.
   bool is_stopped_ = false;
   double first_step_seconds_ = 0;
   TestScores tests_{options_.target_accuracy};

@@ -25,6 +25,7 @@ struct StepRecord {
   bool is_emulated = false;  // Some rank sleeps where a real one computes.
   std::optional<double> gradient_norm{};
   std::vector<std::pair<std::string, double>> gradient_norms{};  // By parameter, when asked for.
+  std::optional<std::int64_t> tau{};  // Steps that workers take between two rounds.
 };
 
 struct EvalRecord {

@@ -84,6 +84,19 @@ std::string sync_assumption(const std::string& value) {
              "meanwhile, still point downhill";
     case DisciplineKind::sandblaster:
       return "sandblaster assumes that a pass over all the data for each step of L-BFGS is worth its while";
+    case DisciplineKind::average:
+      return "average assumes that the mean of models trained apart is a good model, as it is for convex "
+             "losses";
+    case DisciplineKind::mllib:
+      return "mllib assumes a driver whose link carries the models of all workers, both ways, in every step";
+    case DisciplineKind::mapreduce:
+      return "mapreduce assumes that a pass over all the data for each step is worth its while, and that "
+             "disks "
+             "and the driver's link are fast";
+    case DisciplineKind::adacomm:
+      return "adacomm assumes, as local does, that replicas stay near each other, and that the loss tells "
+             "how "
+             "near they have to be";
     case DisciplineKind::local:
       return "local assumes that replicas that take a few steps by themselves stay near each other: samples "
              "dealt "
