@@ -62,14 +62,13 @@ GossipSync::GossipSync(const Discipline& discipline, const TrainOptions& options
       figures_(figures_of(discipline, graph_)),
       mixed_(session.memory().parameters.size()) {}
 
-void GossipSync::start() {
+void GossipSync::begin(std::int64_t step) {
   peers_ = &team_.open_along("dp");
   mix_.emplace(peers_->transport(), graph_, first_round_);
+  if (step == 0) spread_parameters(session_, discipline_.spread, seed_, peers_->rank());
 }
 
-void GossipSync::before_update(const PeerStep& step) {
-  if (!mix_) start();
-  if (step.step == 1) spread_parameters(session_, discipline_.spread, seed_, peers_->rank());
+void GossipSync::before_update(const PeerStep& /*step*/) {
   Arena& parameters = session_.memory().parameters;
   mix_->run(dtype_of(session_), parameters.bytes(), mixed_.bytes());
   std::swap(parameters, mixed_);

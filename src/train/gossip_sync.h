@@ -24,6 +24,7 @@ class GossipSync final : public PeerSync {
  public:
   GossipSync(const Discipline& discipline, const TrainOptions& options, Session& session, Team& team);
 
+  void begin(std::int64_t step) override;
   void before_update(const PeerStep& step) override;
   bool after_update(const PeerStep& step) override { return step.is_due; }
   double weight() const override;
@@ -33,8 +34,6 @@ class GossipSync final : public PeerSync {
   PeerCounts counts() const override;
 
  private:
-  void start();
-
   Discipline discipline_;
   std::uint64_t seed_;
   Session& session_;
@@ -43,7 +42,7 @@ class GossipSync final : public PeerSync {
   PeerCounts::Graph figures_;
   Arena mixed_;
   std::int64_t first_round_ = 0;  // So many were before.
-  Group* peers_ = nullptr;        // Opened with the first round, when nobody can fail alone any more.
+  Group* peers_ = nullptr;        // From begin() on, as is:
   std::optional<NeighbourMix> mix_;
 };
 

@@ -22,8 +22,8 @@ PairSync::PairSync(const Discipline& discipline, const TrainOptions& options, Se
         discipline.text(), discipline.graph);
 }
 
-void PairSync::start(const PeerStep& step) {
-  first_step_ = step.step - 1;
+void PairSync::begin(std::int64_t step) {
+  first_step_ = step;
   Group& group = team_.open_along("dp");
   if (first_step_ == 0) spread_parameters(session_, discipline_.spread, seed_, group.rank());
   PairGossip::Options options;
@@ -42,7 +42,6 @@ void PairSync::go_on(const PeerStep& step) {
 
 // The update runs on the parameters that others average with.
 void PairSync::before_update(const PeerStep& step) {
-  if (!gossip_) start(step);
   if (is_meeting_) go_on(step);
   std::swap(gossip_->lock(), session_.memory().parameters);
 }

@@ -15,6 +15,7 @@ class PairSync final : public PeerSync {
  public:
   PairSync(const Discipline& discipline, const TrainOptions& options, Session& session, Team& team);
 
+  void begin(std::int64_t step) override;
   void before_update(const PeerStep& step) override;
   bool after_update(const PeerStep& step) override;
   std::optional<PeerProgress> progress() const override { return progress_; }
@@ -23,7 +24,6 @@ class PairSync final : public PeerSync {
   PeerCounts counts() const override;
 
  private:
-  void start(const PeerStep& step);
   void go_on(const PeerStep& step);
   void meet();
   void guess_progress();
@@ -36,7 +36,7 @@ class PairSync final : public PeerSync {
   PeerCounts::Graph figures_;
   std::int64_t workers_;
 
-  std::unique_ptr<PairGossip> gossip_;  // From the first step on, when nobody can fail alone any more.
+  std::unique_ptr<PairGossip> gossip_;  // From begin() on.
   PairProgress own_;
   std::int64_t first_step_ = 0;    // Done before this process, by the run:
   std::int64_t next_meeting_ = 0;  // after so many more all meet.

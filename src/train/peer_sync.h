@@ -45,6 +45,8 @@ class PeerSync {
   // Whether all replicas have the same parameters now.
   virtual bool is_same_everywhere() const { return false; }
 
+  // All workers are there, `step` steps into the run, and none fails alone any more.
+  virtual void begin(std::int64_t /*step*/) {}
   // The gradient of the step is there; the parameters are those that it was computed at.
   virtual void before_update(const PeerStep& /*step*/) {}
   // Whether all workers have met, and do so after the same step: only then, and after the last step, a run is

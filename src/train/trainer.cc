@@ -137,6 +137,7 @@ class Training {
     announce();
     if (data_.held_out != nullptr) evaluator_.emplace(session_, *data_.held_out, team_);
     if (!place_.is_driver) open_loader();
+    if (peers_) peers_->begin(step_);
     agree_to_stop();
     while (step_ < options_.steps && !is_stopped_) {
       one_step();
