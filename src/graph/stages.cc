@@ -75,6 +75,7 @@ class NamedStages {
         std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) { return has(node, name); });
     if (!is_known) {
       std::vector<std::string_view> known;
+      known.reserve(nodes.size());
       for (const Node& node : nodes) known.emplace_back(node.name);
       throw ConfigError("stages: the model has no layer {}{}", name, did_you_mean(name, known));
     }

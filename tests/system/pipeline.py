@@ -50,7 +50,7 @@ with tempfile.TemporaryDirectory() as folder:
         resumed = train(*MLP, "--microbatches", 2, "--mesh", second, "--out", out, "--resume")
         assert resumed["parameter_hash"] == straight["parameter_hash"], (first, second, resumed)
     evaluated = json.loads(output("eval", "--json", "--run", pathlib.Path(folder) / "dp=1pp=3"))
-    assert evaluated["loss"] == straight["test_loss"], (evaluated, straight)
+    assert evaluated["test_loss"] == straight["test_loss"], (evaluated, straight)
 
 # What cannot be is said in one line.
 for arguments, expected in ((["--mesh", "pp=2", "--microbatches", 5], "micro-batches"),

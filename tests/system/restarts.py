@@ -108,3 +108,16 @@ _, err = process.communicate(timeout=60)
 assert process.returncode == 130 and "anew" not in err, (process.returncode, err)
 
 assert shared_memory() <= memory, shared_memory() - memory
+
+# So does a pipeline of which a stage is killed.
+PIPELINE = [*ARGUMENTS[:-2], "--mesh", "pp=2", "--microbatches", "2"]
+whole = train(*PIPELINE, "--out", "pipeline")
+for rank in (0, 1):
+    folder = f"stage-{rank}"
+    process = start(*PIPELINE, "--restarts", "1", "--out", folder)
+    workers = kill_after(process, folder, 60, rank)
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    again = json.loads(output)
+    assert again["restarts"] == 1 and again["parameter_hash"] == whole["parameter_hash"], (again, whole, errors)
+    expect_nothing_left(folder, workers)
