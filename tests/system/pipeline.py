@@ -5,10 +5,11 @@ import json
 import pathlib
 import tempfile
 
-from support.program import output, refusal, train
+from support.program import SOURCE, output, refusal, train
 
 MLP = ["--model", "mlp,hidden=32x24x16", "--data", "synthetic:mnist,samples=640", "--batch", 64, "--steps", 8,
        "--threads", 1]
+HALF = [*MLP[:6], "--steps", 4, *MLP[8:]]
 TEXT = ["--model", "gpt,layers=2,width=32,heads=2", "--data", "synthetic:text", "--batch", 16, "--steps", 4,
         "--threads", 1]
 
@@ -30,27 +31,38 @@ for stages in ([], ["--stages", "fc1|fc2,fc3,fc4"], ["--recompute"]):
     assert cut["parameter_hash"] == whole["parameter_hash"], (stages, cut, whole)
 
 # Computation that is slept, not done, shows the bubbles that the schedules promise.
-# Other work on the machine only adds to them: the least of three runs counts.
+# Other work on the machine only adds to them, some milliseconds at each message: the least of three runs counts.
 for stages, micro_batches in ((2, 4), (4, 4)):
     expected = (stages - 1) / (micro_batches + stages - 1)
     bubbles = []
-    while len(bubbles) < 3 and (not bubbles or min(bubbles) - expected >= 0.02):
-        run = train(*MLP, "--microbatches", micro_batches, "--mesh", f"pp={stages}", "--emulate-compute", 0.36)
+    while len(bubbles) < 3 and (not bubbles or min(bubbles) - expected >= 0.05):
+        run = train(*HALF, "--microbatches", micro_batches, "--mesh", f"pp={stages}", "--emulate-compute", 0.9)
         assert run["emulated"], run
         bubbles.append(run["bubble_fraction"])
-    assert abs(min(bubbles) - expected) < 0.02, (stages, bubbles)
+    assert -0.02 < min(bubbles) - expected < 0.05, (stages, bubbles)
 
 # A checkpoint of a pipeline is read by any other mesh, and the other way round.
 with tempfile.TemporaryDirectory() as folder:
     straight = train(*MLP, "--microbatches", 2)
-    half = [*MLP[:6], "--steps", 4, *MLP[8:], "--microbatches", 2]
     for first, second in (("pp=2", "dp=1"), ("dp=1", "pp=3"), ("pp=3", "pp=2")):
         out = pathlib.Path(folder) / f"{first}{second}"
-        train(*half, "--mesh", first, "--out", out)
+        train(*HALF, "--microbatches", 2, "--mesh", first, "--out", out)
         resumed = train(*MLP, "--microbatches", 2, "--mesh", second, "--out", out, "--resume")
         assert resumed["parameter_hash"] == straight["parameter_hash"], (first, second, resumed)
     evaluated = json.loads(output("eval", "--json", "--run", pathlib.Path(folder) / "dp=1pp=3"))
     assert evaluated["test_loss"] == straight["test_loss"], (evaluated, straight)
+
+# Two branches of a graph on two processes run at the same time.
+BRANCHES = ["--model", f"file:{SOURCE / 'tests/system/support/branches.model'}", "--data", "synthetic:mnist,samples=1024",
+            "--batch", 256, "--steps", 4, "--threads", 1]
+with tempfile.TemporaryDirectory() as folder:
+    out = pathlib.Path(folder) / "run"
+    cut = train(*BRANCHES, "--mesh", "pp=2", "--stages", "left,left2|right,right2,head", "--out", out)
+    assert cut["parameter_hash"] == train(*BRANCHES)["parameter_hash"], cut
+    spans = [each for each in json.loads((out / "trace.json").read_text())["traceEvents"] if each["name"] == "forward"]
+    ends = [[(each["ts"], each["ts"] + each["dur"]) for each in spans if each["pid"] == rank] for rank in (0, 1)]
+    overlap = sum(max(0, min(b, d) - max(a, c)) for a, b in ends[0] for c, d in ends[1])
+    assert overlap > 0, ends
 
 # What cannot be is said in one line.
 for arguments, expected in ((["--mesh", "pp=2", "--microbatches", 5], "micro-batches"),
