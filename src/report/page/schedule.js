@@ -51,7 +51,7 @@
       data: { labels: rows.map((row) => row.name), datasets: [{ data: rows.map((row) => inHours(row.mean_completion)), backgroundColor: rows.map((_, i) => color(i)) }] },
       options: {
         animation: false, maintainAspectRatio: false, indexAxis: "y",
-        scales: { x: axis({ title: "hours", text: hours }), y: { ...scale(), grid: { display: false } } },
+        scales: { x: axis({ title: "hours", text: hours }), y: { ...scale(), grid: { display: false }, ticks: { color: css("--soft"), autoSkip: false } } },
         plugins: { legend: { display: false }, tooltip: { callbacks: { label: (item) => hours(item.parsed.x) } } },
       },
     };
