@@ -9,7 +9,8 @@
 namespace hocket {
 namespace {
 
-constexpr HeartbeatTiming kHeartbeat{Seconds(0.5), Seconds(10)};
+// A disk that is slow to sync holds up the coordinator; nobody is lost for that.
+constexpr HeartbeatTiming kHeartbeat{Seconds(0.5), Seconds(30)};
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 

@@ -20,7 +20,8 @@
 namespace hocket {
 namespace {
 
-constexpr HeartbeatTiming kHeartbeat{Seconds(0.5), Seconds(10)};
+// A disk that is slow to sync holds up the coordinator; nobody is lost for that.
+constexpr HeartbeatTiming kHeartbeat{Seconds(0.5), Seconds(30)};
 constexpr Seconds kTick{0.1};
 constexpr Seconds kCallTimeout{2.0};
 constexpr Seconds kRetry{0.2};

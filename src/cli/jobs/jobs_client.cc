@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Seconds kPatience{10.0};
+constexpr Seconds kPatience{30.0};
 
 // Asks the coordinator. What it refuses is an error here.
 Json ask(const Arguments& arguments, const Json& request) {
