@@ -381,9 +381,10 @@ class Training {
   }
 
   // Samples that the largest share of a batch has, so that all ranks have as many micro-batches; this rank's
-  // own, where each has as many as it is fast.
+  // own, where each has as many as it is fast: at least one, if of weight 0.
   std::int64_t samples_due(const Batch& batch) const {
-    return balance_ ? batch.count : (batch.global_count + place_.share.count - 1) / place_.share.count;
+    return balance_ ? std::max<std::int64_t>(1, batch.count)
+                    : (batch.global_count + place_.share.count - 1) / place_.share.count;
   }
 
   bool is_last(const PipelineAction& action, const Batch& batch) const {
