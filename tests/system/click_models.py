@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # deepfm beats logreg on the census table, alone and from a parameter server's tables, and `hocket eval` agrees on the area.
 import json
 import os
