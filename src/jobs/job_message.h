@@ -15,7 +15,7 @@ struct JobAttempt {
   JobId job = 0;
   int attempt = 0;
 
-  auto operator<=>(const JobAttempt&) const = default;
+  auto operator<=>(const JobAttempt&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 errs.
 };
 
 // How an attempt ended, as its agent saw it.
