@@ -19,6 +19,7 @@ Group MeshGroups::open_along(std::string_view axis) {
 std::vector<std::unique_ptr<Transport>> MeshGroups::open_channels(std::string_view axis, int count) {
   const std::vector<int> members = mesh_.members(rank(), axis);
   std::vector<std::unique_ptr<Transport>> channels;
+  channels.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) channels.push_back(world_.transport().split(members, next_id(members)));
   return channels;
 }
