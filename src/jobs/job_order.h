@@ -64,4 +64,12 @@ JobOrder ordered_by(const ClusterState& state, const PolicyOptions& options, Job
   return jobs;
 }
 
+// As many of all that wait or run as can matter, in the order of ordered_by().
+template <typename Key>
+JobOrder order_of_all(const ClusterState& state, const PolicyOptions& options, Key key) {
+  JobOrder all = state.waiting;
+  all.insert(all.end(), state.running.begin(), state.running.end());
+  return ordered_by(state, options, std::move(all), useful_length(state, options), key);
+}
+
 }  // namespace hocket

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "jobs/place_job.h"
+#include "jobs/resize_jobs.h"
 #include "jobs/start_jobs.h"
 
 namespace hocket {
@@ -64,8 +65,7 @@ void make_room_for_head(const ClusterState& state, const PolicyOptions& options,
   }
 }
 
-}  // namespace
-
+// Whether take_turns() could do anything at all: an order need not be made for nothing.
 bool is_turn_due(const ClusterState& state, const PolicyOptions& options) {
   if (state.waiting.empty()) return false;
   int busy = 0;
@@ -77,6 +77,9 @@ bool is_turn_due(const ClusterState& state, const PolicyOptions& options) {
   return busy < state.total_slots();
 }
 
+// `order` has all jobs that wait or run, the most deserving first. Jobs whose time slot is over and for which
+// slots do not suffice are stopped, the others renewed; the head of the order always gets its turn, however
+// the slots are scattered. What is free goes to waiting jobs in their order at any time.
 Decisions take_turns(const ClusterState& state, const PolicyOptions& options, const JobOrder& order) {
   Decisions decisions;
   if (state.waiting.empty()) return decisions;
@@ -96,6 +99,19 @@ Decisions take_turns(const ClusterState& state, const PolicyOptions& options, co
     if (state.jobs[index].state == JobState::waiting) waiting.push_back(index);
   }
   if (decisions.stops.empty()) start_what_fits(state, waiting, decisions);
+  return decisions;
+}
+
+}  // namespace
+
+Decisions decide_turns(const ClusterState& state, const PolicyOptions& options, const MakeOrder& make_order) {
+  Decisions decisions;
+  if (is_turn_due(state, options)) {
+    decisions = take_turns(state, options, make_order());
+  } else if (!state.waiting.empty()) {
+    decisions.wake = next_slot(state.now, options);
+  }
+  if (state.waiting.empty()) resize_jobs(state, options, {}, decisions);
   return decisions;
 }
 

@@ -206,7 +206,8 @@ class Hogwild {
     const TimePoint began = Clock::now();
     const Evaluation evaluation = evaluator_->run();
     span(Activity::evaluate, began);
-    const EvalRecord record{step_, epochs_done(), evaluation.loss, evaluation.accuracy, trained()};
+    const EvalRecord record{step_,     epochs_done(), evaluation.loss, evaluation.accuracy,
+                            trained(), evaluation.auc};
     tests_.add(record);
     observer_.on_eval(record);
   }

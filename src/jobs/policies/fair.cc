@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "jobs/policy.h"
-#include "jobs/resize_jobs.h"
 #include "jobs/take_turns.h"
 
 namespace hocket {
@@ -55,14 +54,7 @@ JobOrder fair_order(const ClusterState& state, const PolicyOptions& options) {
 }  // namespace
 
 Decisions decide_fair(const ClusterState& state, const PolicyOptions& options) {
-  Decisions decisions;
-  if (is_turn_due(state, options)) {
-    decisions = take_turns(state, options, fair_order(state, options));
-  } else if (!state.waiting.empty()) {
-    decisions.wake = next_slot(state.now, options);
-  }
-  if (state.waiting.empty()) resize_jobs(state, options, {}, decisions);
-  return decisions;
+  return decide_turns(state, options, [&] { return fair_order(state, options); });
 }
 
 }  // namespace hocket

@@ -4,7 +4,6 @@
 // before all.
 
 #include "jobs/policy.h"
-#include "jobs/resize_jobs.h"
 #include "jobs/take_turns.h"
 
 namespace hocket {
@@ -21,18 +20,8 @@ int queue_of(const ClusterState& state, const ClusterJob& job, const PolicyOptio
 }  // namespace
 
 Decisions decide_las(const ClusterState& state, const PolicyOptions& options) {
-  Decisions decisions;
-  if (is_turn_due(state, options)) {
-    JobOrder order = state.waiting;
-    order.insert(order.end(), state.running.begin(), state.running.end());
-    order = ordered_by(state, options, std::move(order), useful_length(state, options),
-                       [&](const ClusterJob& job) { return queue_of(state, job, options); });
-    decisions = take_turns(state, options, order);
-  } else if (!state.waiting.empty()) {
-    decisions.wake = next_slot(state.now, options);
-  }
-  if (state.waiting.empty()) resize_jobs(state, options, {}, decisions);
-  return decisions;
+  const auto key = [&](const ClusterJob& job) { return queue_of(state, job, options); };
+  return decide_turns(state, options, [&] { return order_of_all(state, options, key); });
 }
 
 }  // namespace hocket

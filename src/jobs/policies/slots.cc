@@ -4,7 +4,6 @@
 // soon, and nobody starves, as the part of whoever waits goes to 0.
 
 #include "jobs/policy.h"
-#include "jobs/resize_jobs.h"
 #include "jobs/take_turns.h"
 
 namespace hocket {
@@ -19,19 +18,8 @@ double part_of_life(const ClusterState& state, const ClusterJob& job, const Poli
 }  // namespace
 
 Decisions decide_slots(const ClusterState& state, const PolicyOptions& options) {
-  Decisions decisions;
-  JobOrder order;
-  if (is_turn_due(state, options)) {
-    order = state.waiting;
-    order.insert(order.end(), state.running.begin(), state.running.end());
-    order = ordered_by(state, options, std::move(order), useful_length(state, options),
-                       [&](const ClusterJob& job) { return part_of_life(state, job, options); });
-    decisions = take_turns(state, options, order);
-  } else if (!state.waiting.empty()) {
-    decisions.wake = next_slot(state.now, options);
-  }
-  if (state.waiting.empty()) resize_jobs(state, options, {}, decisions);
-  return decisions;
+  const auto key = [&](const ClusterJob& job) { return part_of_life(state, job, options); };
+  return decide_turns(state, options, [&] { return order_of_all(state, options, key); });
 }
 
 }  // namespace hocket
