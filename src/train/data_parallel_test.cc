@@ -8,6 +8,7 @@
 #include "net/run_ranks.h"
 #include "train/checkpoint_store.h"
 #include "train/test_checkpoint.h"
+#include "train/test_stop.h"
 #include "train/trainer.h"
 
 namespace hocket {
@@ -117,17 +118,7 @@ TEST(DataParallel, EndsAllWorkersWithTheSameStep) {
   options.epochs = 1'000'000;
   std::atomic<bool> stop[2] = {false, false};
 
-  class StopAfter final : public TrainObserver {
-   public:
-    explicit StopAfter(std::atomic<bool>& flag) : flag_(flag) {}
-    void on_span(Activity activity, std::int64_t, std::int64_t) override {
-      if (activity == Activity::update && ++steps_ == 5) flag_ = true;
-    }
-
-   private:
-    std::atomic<bool>& flag_;
-    int steps_ = 0;
-  } observer(stop[1]);
+  StopAfter observer(5, stop[1]);
   TrainObserver nobody;
   TrainResult results[2];
   const auto body = [&](std::unique_ptr<Transport> transport) {

@@ -8,6 +8,7 @@
 #include "net/run_ranks.h"
 #include "train/checkpoint_store.h"
 #include "train/test_checkpoint.h"
+#include "train/test_stop.h"
 #include "train/trainer.h"
 
 namespace hocket {
@@ -27,19 +28,6 @@ TrainOptions small_options(const std::string& sync, const std::filesystem::path&
   options.out = out.string();
   return options;
 }
-
-// Raises the flag after so many steps.
-class StopAfter final : public TrainObserver {
- public:
-  StopAfter(int steps, std::atomic<bool>& flag) : left_(steps), flag_(flag) {}
-  void on_span(Activity activity, std::int64_t, std::int64_t) override {
-    if (activity == Activity::update && --left_ == 0) flag_ = true;
-  }
-
- private:
-  int left_;
-  std::atomic<bool>& flag_;
-};
 
 std::vector<TrainResult> train_together(const TrainOptions& options, int stop_after = -1,
                                         int ranks = kRanks) {

@@ -9,6 +9,7 @@
 
 #include "data/test_files.h"
 #include "net/run_ranks.h"
+#include "train/test_stop.h"
 #include "train/trainer.h"
 
 namespace hocket {
@@ -28,19 +29,6 @@ TrainOptions small_options(const std::string& sync = "gossip-async") {
   options.sync = sync;
   return options;
 }
-
-// Raises the flag after so many of its own steps.
-class StopAfter final : public TrainObserver {
- public:
-  StopAfter(int steps, std::atomic<bool>& flag) : left_(steps), flag_(flag) {}
-  void on_span(Activity activity, std::int64_t, std::int64_t) override {
-    if (activity == Activity::update && --left_ == 0) flag_ = true;
-  }
-
- private:
-  int left_;
-  std::atomic<bool>& flag_;
-};
 
 std::vector<TrainResult> train_together(const TrainOptions& options, int stop_after = -1) {
   std::vector<TrainResult> results(kWorkers);
