@@ -6,6 +6,12 @@
 #include "data/shared_prefixes.h"
 
 namespace hocket {
+namespace {
+
+constexpr std::size_t kAhead = 4;   // Rows from the one that is fetched to the one that is copied.
+constexpr std::int64_t kLine = 16;  // Numbers in a cache line.
+
+}  // namespace
 
 std::int64_t SparseRows::max_nonzeros() const {
   std::int64_t longest = 0;
@@ -72,6 +78,15 @@ std::int64_t SparseDataset::copy_entries(std::int64_t begin, std::int64_t count,
   return count;
 }
 
+// Rows in a random order are out of reach of what the processor fetches ahead by itself.
+void SparseDataset::fetch(std::int64_t row) const {
+  const auto at = static_cast<std::size_t>(row);
+  for (std::int64_t i = rows_.offsets[at]; i < rows_.offsets[at + 1]; i += kLine) {
+    __builtin_prefetch(rows_.columns.data() + i);
+    if (!rows_.values.empty()) __builtin_prefetch(rows_.values.data() + i);
+  }
+}
+
 void SparseDataset::gather(std::span<const std::int64_t> indices, std::int64_t,
                            std::span<const Tensor> out) const {
   float* values = out[0].values<float>().data();
@@ -79,6 +94,9 @@ void SparseDataset::gather(std::span<const std::int64_t> indices, std::int64_t,
   const auto offsets = out[2].values<std::int32_t>();
   std::int64_t filled = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (i + 2 * kAhead < indices.size())
+      __builtin_prefetch(&rows_.offsets[static_cast<std::size_t>(indices[i + 2 * kAhead])]);
+    if (i + kAhead < indices.size()) fetch(indices[i + kAhead]);
     const auto row = static_cast<std::size_t>(indices[i]);
     const std::int64_t begin = rows_.offsets[row];
     offsets[i] = static_cast<std::int32_t>(filled);

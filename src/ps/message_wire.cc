@@ -13,10 +13,13 @@ namespace {
 constexpr std::size_t kPayloadAlignment = 16;
 constexpr std::size_t kMaxItems = std::size_t{1} << 20;
 
+// How a list of ids travels.
+enum class IdsForm : std::uint8_t { once, remembered, known };
+
 // Writes and reads what messages are made of with one description of each: `io(x)` does both.
 class Writing {
  public:
-  explicit Writing(const PlaceOf& place_of) : place_of_(place_of) {}
+  Writing(const PlaceOf& place_of, KnownIds* sent) : place_of_(place_of), sent_(sent) {}
 
   template <std::integral T>
   void operator()(const T& value) {
@@ -29,6 +32,7 @@ class Writing {
   requires std::is_enum_v<T>
   void operator()(const T& value) { out_.put(static_cast<std::uint8_t>(value)); }
   void operator()(const Payload& payload);
+  void ids(const Payload& ids);
   template <typename T>
   void operator()(const std::vector<T>& items);
   template <typename T>
@@ -42,12 +46,13 @@ class Writing {
  private:
   WireWriter out_;
   const PlaceOf& place_of_;
+  KnownIds* sent_;
 };
 
 class Reading {
  public:
-  Reading(const std::shared_ptr<const std::vector<std::byte>>& bytes, const Payload& memory)
-      : bytes_(bytes), in_(*bytes), memory_(memory) {}
+  Reading(const std::shared_ptr<const std::vector<std::byte>>& bytes, const Payload& memory, KnownIds* heard)
+      : bytes_(bytes), in_(*bytes), memory_(memory), heard_(heard) {}
 
   template <std::integral T>
   void operator()(T& value) {
@@ -58,7 +63,9 @@ class Reading {
   void operator()(std::string& text) { text = in_.get_text(); }
   void operator()(NodeKind& kind) { kind = enumerator(NodeKind::recorder); }
   void operator()(DType& dtype) { dtype = enumerator(DType::u8); }
+  void operator()(IdsForm& form) { form = enumerator(IdsForm::known); }
   void operator()(Payload& payload);
+  void ids(Payload& ids);
   template <typename T>
   void operator()(std::vector<T>& items);
   template <typename T>
@@ -88,6 +95,7 @@ class Reading {
   const std::shared_ptr<const std::vector<std::byte>>& bytes_;
   WireReader in_;
   const Payload& memory_;
+  KnownIds* heard_;
   bool is_good_ = true;
 };
 
@@ -112,7 +120,9 @@ void fields(Io& io, auto& x) {
   } else if constexpr (std::is_same_v<T, WorkerAccount>) {
     all(x.compute_seconds, x.wait_seconds, x.cpu_seconds, x.bytes_moved, x.messages_sent, x.peak_rss_bytes);
   } else if constexpr (std::is_same_v<T, Push>) {
-    all(x.slice, x.clock, x.version, x.ids, x.values, x.loss, x.samples, x.batches, x.account);
+    all(x.slice, x.clock, x.version);
+    io.ids(x.ids);
+    all(x.values, x.loss, x.samples, x.batches, x.account);
   } else if constexpr (std::is_same_v<T, WorkerLost> || std::is_same_v<T, WorkerJoined>) {
     all(x.worker);
   } else if constexpr (std::is_same_v<T, ChangeRequest>) {
@@ -120,7 +130,9 @@ void fields(Io& io, auto& x) {
   } else if constexpr (std::is_same_v<T, ChangeDone>) {
     all(x.range, x.sequence, x.was_dropped);
   } else if constexpr (std::is_same_v<T, PullRequest>) {
-    all(x.range, x.epoch, x.client, x.request, x.clock, x.ids, x.with_state, x.destination);
+    all(x.range, x.epoch, x.client, x.request, x.clock);
+    io.ids(x.ids);
+    all(x.with_state, x.destination);
   } else if constexpr (std::is_same_v<T, RangeProgress>) {
     all(x.version, x.batches, x.samples, x.loss);
   } else if constexpr (std::is_same_v<T, PullDone>) {
@@ -187,6 +199,34 @@ void Reading::operator()(Payload& payload) {
   payload = {in_.get_bytes(size), bytes_};
 }
 
+void Writing::ids(const Payload& ids) {
+  const auto number = sent_ != nullptr ? sent_->find(ids.bytes) : std::nullopt;
+  if (number) {
+    (*this)(IdsForm::known);
+    return (*this)(*number);
+  }
+  const bool is_remembered = sent_ != nullptr && !ids.bytes.empty();
+  (*this)(is_remembered ? IdsForm::remembered : IdsForm::once);
+  (*this)(ids);
+  if (is_remembered) sent_->add(ids.bytes);
+}
+
+void Reading::ids(Payload& ids) {
+  IdsForm form{};
+  (*this)(form);
+  if (form == IdsForm::once) return (*this)(ids);
+  is_good_ = is_good_ && heard_ != nullptr;
+  if (!is_good()) return;
+  if (form == IdsForm::remembered) {
+    (*this)(ids);
+    if (is_good()) heard_->add(ids.bytes);
+  } else if (const Payload* known = heard_->at(in_.get<std::uint8_t>())) {
+    ids = *known;
+  } else {
+    is_good_ = false;
+  }
+}
+
 template <typename T>
 void Writing::operator()(const std::vector<T>& items) {
   out_.put(static_cast<std::uint32_t>(items.size()));
@@ -225,14 +265,15 @@ void Reading::operator()(std::variant<Ts...>& value) {
 
 }  // namespace
 
-std::vector<std::byte> encode(const NodeFrame& frame, const PlaceOf& place_of) {
-  Writing out(place_of);
+std::vector<std::byte> encode(const NodeFrame& frame, const PlaceOf& place_of, KnownIds* sent) {
+  Writing out(place_of, sent);
   out(frame);
   return out.take();
 }
 
-NodeFrame decode_frame(const std::shared_ptr<const std::vector<std::byte>>& bytes, const Payload& memory) {
-  Reading in(bytes, memory);
+NodeFrame decode_frame(const std::shared_ptr<const std::vector<std::byte>>& bytes, const Payload& memory,
+                       KnownIds* heard) {
+  Reading in(bytes, memory, heard);
   NodeFrame frame;
   in(frame);
   if (!in.is_good() || !in.is_at_end()) {

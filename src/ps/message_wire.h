@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "ps/known_ids.h"
 #include "ps/message.h"
 
 namespace hocket {
@@ -34,11 +35,12 @@ using NodeFrame = std::variant<Message, Introduction, Directory>;
 // they must travel themselves.
 using PlaceOf = std::function<std::optional<std::uint64_t>(std::span<const std::byte> bytes)>;
 
-std::vector<std::byte> encode(const NodeFrame& frame, const PlaceOf& place_of = {});
+// Of ids that both ends of the connection know by `sent`, only the number travels.
+std::vector<std::byte> encode(const NodeFrame& frame, const PlaceOf& place_of = {}, KnownIds* sent = nullptr);
 
 // The frame in `bytes`, which its payloads keep alive, or `memory`, the sender's, for those that lie there.
-// Throws NetError for bytes that no encode() has made, and for places outside the memory.
-NodeFrame decode_frame(const std::shared_ptr<const std::vector<std::byte>>& bytes,
-                       const Payload& memory = {});
+// Throws NetError for bytes that no encode() has made, for places outside the memory and ids nobody sent.
+NodeFrame decode_frame(const std::shared_ptr<const std::vector<std::byte>>& bytes, const Payload& memory = {},
+                       KnownIds* heard = nullptr);
 
 }  // namespace hocket

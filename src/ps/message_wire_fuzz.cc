@@ -4,9 +4,10 @@
 // Bytes of another node, or of nobody.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
+  hocket::KnownIds heard;
   try {
     const auto frame =
-        hocket::decode_frame(std::make_shared<const std::vector<std::byte>>(bytes, bytes + size));
+        hocket::decode_frame(std::make_shared<const std::vector<std::byte>>(bytes, bytes + size), {}, &heard);
     hocket::encode(frame);
   } catch (const hocket::NetError&) {
   }

@@ -100,6 +100,35 @@ TEST(MessageWire, PayloadsInSharedMemoryTravelAsTheirPlace) {
   EXPECT_THROW(decode_frame(bytes), NetError);
 }
 
+TEST(MessageWire, IdsThatWereSentBeforeTravelAsTheirNumber) {
+  std::vector<std::uint64_t> ids(1000);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i * i;
+  KnownIds sent, heard;
+  const auto travel = [&](RangeId range) {
+    const PullRequest pull{range, 2, worker_node(0), 3, 4, payload_of(ids), false, 65};
+    const auto bytes = shared(encode(Message(pull), {}, &sent));
+    const NodeFrame frame = decode_frame(bytes, {}, &heard);
+    EXPECT_TRUE(
+        std::ranges::equal(std::get<PullRequest>(std::get<Message>(frame)).ids.values<std::uint64_t>(), ids));
+    return bytes;
+  };
+  EXPECT_GT(travel(0)->size(), 8000U);
+  EXPECT_LT(travel(1)->size(), 100U);
+  for (int other = 1; other <= 8; ++other) {
+    ids[0] = static_cast<std::uint64_t>(other);
+    EXPECT_GT(travel(0)->size(), 8000U);
+  }
+  ids[0] = 0;
+  EXPECT_GT(travel(0)->size(), 8000U) << "forgotten, as eight others came";
+  const auto known = travel(1);
+  EXPECT_LT(known->size(), 100U);
+  ids.clear();
+  travel(0);
+  KnownIds nobody;
+  EXPECT_THROW(decode_frame(known, {}, &nobody), NetError);
+  EXPECT_THROW(decode_frame(known), NetError);
+}
+
 TEST(MessageWire, EveryPrefixAndEveryChangedByteIsRefusedOrHarmless) {
   for (const NodeFrame& frame : one_of_each()) {
     const std::vector<std::byte> bytes = encode(frame);

@@ -61,7 +61,8 @@ std::uint64_t NodeNetwork::destination_of(const std::byte* address) const {
 
 void NodeNetwork::send(const NodeId& to, const Message& message) {
   if (Line* line = find_line(to)) return write(*line, message);
-  if (Calling* calling = call_to(to)) calling->waiting.push_back(encode_for(calling->shares_host, message));
+  if (Calling* calling = call_to(to))
+    calling->waiting.push_back(encode_for(calling->shares_host, message, nullptr));
 }
 
 NodeNetwork::Line* NodeNetwork::find_line(const NodeId& node) {
@@ -143,15 +144,15 @@ void NodeNetwork::write(Line& line, const Message& message) {
     news.values = {};
     return line.stream.send(encode(Message(news)));
   }
-  line.stream.send(encode_for(line.shares_host, message));
+  line.stream.send(encode_for(line.shares_host, message, &line.sent));
 }
 
-std::vector<std::byte> NodeNetwork::encode_for(bool shares_host, const Message& message) {
+std::vector<std::byte> NodeNetwork::encode_for(bool shares_host, const Message& message, KnownIds* sent) {
   const PlaceOf place_of = [&](std::span<const std::byte> bytes) -> std::optional<std::uint64_t> {
     traffic_.bytes_sent += bytes.size();
     return shares_host ? place_in(memory_.bytes(), bytes) : std::nullopt;
   };
-  return encode(message, place_of);
+  return encode(message, place_of, sent);
 }
 
 void NodeNetwork::poll(TimePoint until, const Deliver& deliver, int wake_fd) {
@@ -214,7 +215,7 @@ void NodeNetwork::hear(const NodeId& from, Line& line, const Deliver& deliver) {
     const auto shared = std::make_shared<const std::vector<std::byte>>(std::move(*bytes));
     const Payload memory =
         line.memory == nullptr ? Payload() : Payload{line.memory->bytes(), line.memory, true};
-    const NodeFrame frame = decode_frame(shared, memory);
+    const NodeFrame frame = decode_frame(shared, memory, &line.heard);
     if (const auto* message = std::get_if<Message>(&frame)) {
       deliver(from, *message);
     } else if (const auto* introduction = std::get_if<Introduction>(&frame)) {

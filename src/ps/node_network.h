@@ -50,6 +50,7 @@ class NodeNetwork final : public Outbox {
     FramedStream stream;
     bool shares_host = false;
     std::shared_ptr<const MappedMemory> memory = {};  // The other end's.
+    KnownIds sent{}, heard{};
   };
   using Lines = std::map<NodeId, Line>;
   // A line that is not there yet, and what is to be sent as soon as it is.
@@ -64,7 +65,7 @@ class NodeNetwork final : public Outbox {
   Calling* call_to(const NodeId& node);
   void progress_calls(TimePoint now);
   bool has_answered(const NodeId& node, Calling& calling, TimePoint now);
-  std::vector<std::byte> encode_for(bool shares_host, const Message& message);
+  std::vector<std::byte> encode_for(bool shares_host, const Message& message, KnownIds* sent);
   std::optional<Endpoint> endpoint_of(const NodeId& node) const;
   void introduce(Line& line);
   void write(Line& line, const Message& message);
