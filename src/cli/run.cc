@@ -124,16 +124,6 @@ void write_report(const RunFolder& folder) {
   write_file_atomically(posix_file_system(), folder.report_file(), render_report(data));
 }
 
-void leave_failed(const RunFolder& folder, const TrainOptions& options, const Start& start,
-                  const Team& team) noexcept {
-  try {
-    Summary summary = planned_summary(options, start, team);
-    summary.status = "failed";
-    write_summary(folder.summary_file(), summary);
-  } catch (const std::exception&) {  // What made the run fail is what the user hears of.
-  }
-}
-
 // Of a rank that is not the first.
 class FollowingObserver final : public TrainObserver {
  public:
@@ -165,6 +155,16 @@ TrainResult record(const TrainOptions& options, TrainObserver& observer, const s
 }
 
 }  // namespace
+
+void leave_failed(const RunFolder& folder, const TrainOptions& options, const Start& start,
+                  const Team& team) noexcept {
+  try {
+    Summary summary = planned_summary(options, start, team);
+    summary.status = "failed";
+    write_summary(folder.summary_file(), summary);
+  } catch (const std::exception&) {  // What made the run fail is what the user hears of.
+  }
+}
 
 int Run::exit_code(int when_interrupted) const {
   if (result.interrupted) return when_interrupted;

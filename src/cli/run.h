@@ -34,6 +34,10 @@ struct Start {
 Run execute_run(const Settings& settings, const RunFolder& folder, const Start& start, Progress& progress,
                 const std::atomic<bool>& stop, Team& team, const NodePlace* place = nullptr);
 
+// The summary of a run that failed after its start.
+void leave_failed(const RunFolder& folder, const TrainOptions& options, const Start& start,
+                  const Team& team) noexcept;
+
 // The closing lines for people.
 std::string describe(const Run& run);
 

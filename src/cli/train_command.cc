@@ -201,6 +201,9 @@ int train_with_servers(const Request& request, const Environment& environment, c
   }
   const RunFolder folder = make_folder(request);  // Before its nodes look for it.
   const int code = launch_nodes(options, arguments, folder.path().string());
+  // A worker's failure ends the recorder before it can say so.
+  if ((code == kFailed || code == kPeerFailed) && fs::exists(folder.config_file()))
+    leave_failed(folder, options, {request.resumes, 0}, Team());
   remove_if_empty(folder.path());
   return code;
 }

@@ -96,3 +96,8 @@ assert "did you mean" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:bps")
 assert "--replicas 3" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:asp", "--replicas", 3)
 assert "by servers" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:asp", "--explain")
 assert run("train", *MODEL, *THREE, "--sync", "ps:kofn,k=4").returncode == 2
+
+# A run whose worker fails says so in its folder.
+assert "not finite" in refusal(1, "train", *MODEL, *THREE, "--sync", "ps:asp", "--lr", "1e30", "--steps", 50, "--out", "failed")
+with open("failed/summary.json", encoding="utf-8") as file:
+    assert json.load(file)["status"] == "failed"
