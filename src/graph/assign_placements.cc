@@ -85,8 +85,7 @@ class Assigner {
   void place_sources() {
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
       for (const ValueId id : graph_.values_of(Role::input)) {
-        if (axes_[axis].name == "dp") require_rows(id);
-        fix(id, axis, input_placement(graph_.value(id), axes_[axis].name));
+        fix(id, axis, input_placement(id, axes_[axis].name));
       }
       for (const ValueId id : graph_.values_of(Role::parameter)) {
         if (const std::optional<Placement> hint = preset(id, axis)) fix(id, axis, *hint);
@@ -101,18 +100,10 @@ class Assigner {
     }
   }
 
-  // Sparse rows have no dimension that is the batch.
-  void require_rows(ValueId id) const {
-    for (const Reader& reader : readers_[index(id)]) {
-      if (!reader.node->op->name().starts_with("csr_")) continue;
-      throw ConfigError("input {} is of sparse rows, which workers cannot share along dp yet; use one worker",
-                        graph_.value(id).name);
-    }
-  }
-
-  static Placement input_placement(const ValueInfo& input, const std::string& axis) {
-    if (axis != "dp" || input.name == "dloss" || input.name == "hyper") return Replicated{};
-    if (input.name == "key") return Local{};
+  Placement input_placement(ValueId id, const std::string& axis) const {
+    const std::string& name = graph_.value(id).name;
+    if (axis != "dp" || name == "dloss" || name == "hyper") return Replicated{};
+    if (name == "key" || sparse_operand(graph_, id) >= 0) return Local{};
     return Sharded{0};
   }
 

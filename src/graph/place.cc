@@ -48,9 +48,22 @@ class Placer {
   const Placements& made_as(ValueId id) const { return assignment_.values[static_cast<std::size_t>(id)]; }
   AxisShare share(std::size_t axis) const { return options_.mesh.share(options_.rank, axes_[axis].name); }
 
-  Shard shard_of(const Type& global, const Placements& placements) const {
-    Shard shard{global, placements, IntList(static_cast<std::size_t>(global.shape.rank()), 0),
-                local_type(global, placements, options_.mesh).shape};
+  // Sparse rows have no dimension that is the batch, and each rank has its own: entries and offsets of its
+  // share of the samples.
+  Type source_type(ValueId id) const {
+    Type type = local_type(serial_.value(id).type, made_as(id), options_.mesh);
+    const int operand = sparse_operand(serial_, id);
+    if (operand < 0) return type;
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      if (made_as(id)[axis] != Placement(Local{})) continue;
+      const std::int64_t more = operand == 2 ? 1 : 0;  // Offsets: the end of the last row.
+      type.shape[0] = (type.shape[0] - more) / axes_[axis].size + more;
+    }
+    return type;
+  }
+
+  Shard shard_of(const Type& global, const Placements& placements, const Shape& own) const {
+    Shard shard{global, placements, IntList(static_cast<std::size_t>(global.shape.rank()), 0), own};
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
       if (const auto* cut = std::get_if<Sharded>(&placements[axis])) {
         shard.begin[static_cast<std::size_t>(cut->dim)] = share(axis).index * shard.shape[cut->dim];
@@ -73,10 +86,9 @@ class Placer {
     for (ValueId id = 0; id < serial_.value_count(); ++id) {
       if (producers_[static_cast<std::size_t>(id)] >= 0) continue;
       const ValueInfo& info = serial_.value(id);
-      const Value own = graph().source(info.name, local_type(info.type, made_as(id), options_.mesh),
-                                       info.role, info.attributes);
+      const Value own = graph().source(info.name, source_type(id), info.role, info.attributes);
       add_form(id, {made_as(id), own});
-      result_.sources[info.name] = shard_of(info.type, made_as(id));
+      result_.sources[info.name] = shard_of(info.type, made_as(id), own.type().shape);
     }
   }
 
@@ -212,6 +224,16 @@ class Placer {
 };
 
 }  // namespace
+
+int sparse_operand(const Graph& graph, ValueId input) {
+  for (const Node& node : graph.nodes()) {
+    if (node.op->name() != "csr_matmul") continue;
+    for (int i = 0; i < 3; ++i) {
+      if (node.inputs[static_cast<std::size_t>(i)] == input) return i;
+    }
+  }
+  return -1;
+}
 
 Type local_type(const Type& global, const Placements& placements, const Mesh& mesh) {
   Type type = global;

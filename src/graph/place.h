@@ -92,6 +92,9 @@ struct PlacedGraph {
 // partial and rows are the rank's own. `gradients` are those of differentiate(), or empty.
 PlacedGraph place(const Graph& graph, std::span<const Gradient> gradients, const PlaceOptions& options);
 
+// Which operand of sparse rows an input is: 0 their values, 1 columns, 2 offsets; -1: none of these.
+int sparse_operand(const Graph& graph, ValueId input);
+
 // The type of the part that each rank has.
 Type local_type(const Type& global, const Placements& placements, const Mesh& mesh);
 

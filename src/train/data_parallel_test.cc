@@ -95,6 +95,23 @@ TEST(DataParallel, BalancedSharesReachTheSameParameters) {
   EXPECT_EQ(together.results[2].shares, shares);
 }
 
+TEST(DataParallel, SharesSparseRows) {
+  TrainOptions options = small_options();
+  options.data = "synthetic:sparse,samples=64,features=40,nonzeros=6";
+  options.dtype = "f32";  // As the rows are.
+  for (const std::string model : {"logreg", "svm,c=1"}) {
+    for (const int zero : {0, 3}) {
+      options.model = model;
+      options.zero = 0;
+      const Outcome alone = train_with(options, 1);
+      options.zero = zero;
+      const Outcome together = train_with(options, 3);
+      EXPECT_LT(largest_difference(alone.tensors, together.tensors), 1e-6) << model << ", zero " << zero;
+      EXPECT_EQ(together.results[0].samples, alone.results[0].samples);
+    }
+  }
+}
+
 TEST(DataParallel, GivesTheSameBitsHoweverMessagesTravel) {
   TrainOptions options = small_options();
   options.reduce_order = "rank";
