@@ -7,12 +7,11 @@
 #include "nn/schedule.h"
 #include "sync/discipline.h"
 #include "tensor/kernels/threads.h"
-#include "train/checkpoint_settings.h"
-#include "train/checkpoint_store.h"
 #include "train/evaluate.h"
 #include "train/hogwild_crew.h"
 #include "train/node_spans.h"
 #include "train/process_usage.h"
+#include "train/run_checkpoints.h"
 #include "train/straggler.h"
 #include "train/test_scores.h"
 
@@ -59,17 +58,13 @@ class Hogwild {
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
               steps_per_epoch()),
         is_sparse_(is_sparse_descent(options_, data_.train->info())),
-        crew_(crew_options()) {
-    if (!options_.out.empty()) {
-      const CheckpointOptions keep{options_.keep_checkpoints,
-                                   [&](const std::string& line) { observer_.on_warning(line); }};
-      store_.emplace(std::filesystem::path(options_.out) / "checkpoints", team_, keep);
-    }
+        crew_(crew_options()),
+        checkpoints_(options_, team_, [&](const std::string& line) { observer_.on_warning(line); }) {
     if (data_.held_out != nullptr) evaluator_.emplace(session_, *data_.held_out, team_);
   }
 
   TrainResult run() {
-    if (options_.resume) resume();
+    resume();
     announce();
     while (step_ < options_.steps && !stop_.load() && !tests_.has_reached_target()) {
       train_until(next_stop());
@@ -101,20 +96,12 @@ class Hogwild {
   }
 
   void resume() {
-    if (!store_) throw ConfigError("--resume needs --out, the run folder to go on in");
-    const std::optional<CheckpointReader> reader = store_->open_newest();
-    if (!reader) {
-      observer_.on_warning(fmt::format("{}: no checkpoint to resume from; starting anew", options_.out));
-      return;
-    }
-    const Checkpoint& checkpoint = reader->checkpoint();
-    require_same_settings(checkpoint, options_);
-    session_.restore(*reader, true);
-    step_ = recorded_ = saved_ = checkpoint.step;
-    samples_before_ = progress_of(checkpoint, "samples");
-    trained_before_ = 1e-9 * static_cast<double>(progress_of(checkpoint, "train_ns"));
-    recorded_seconds_ = trained_before_;
-    observer_.on_warning(fmt::format("resuming after step {}", step_));
+    const std::optional<RunProgress> before =
+        checkpoints_.resume([&](const CheckpointReader& reader) { session_.restore(reader, true); });
+    if (!before) return;
+    step_ = recorded_ = before->step;
+    samples_before_ = before->samples;
+    trained_before_ = recorded_seconds_ = 1e-9 * static_cast<double>(before->train_ns);
   }
 
   void announce() {
@@ -213,18 +200,11 @@ class Hogwild {
   }
 
   void save() {
-    if (!store_ || saved_ == step_) return;
-    saved_ = step_;
-    Checkpoint checkpoint = session_.checkpoint();
-    checkpoint.settings = settings_of(options_);
-    checkpoint.settings["samples"] = std::to_string(samples_before_ + crew_.progress().samples);
-    checkpoint.settings["train_ns"] = std::to_string(static_cast<std::int64_t>(1e9 * trained()));
-    checkpoint.seed = options_.seed;
-    checkpoint.step = step_;
-    checkpoint.epoch = step_ / steps_per_epoch();
-    checkpoint.position = step_ % steps_per_epoch() * options_.batch;
+    if (!checkpoints_.wants(step_)) return;
     const TimePoint began = Clock::now();
-    store_->save(checkpoint);
+    checkpoints_.save(session_.checkpoint(), {step_, samples_before_ + crew_.progress().samples,
+                                              static_cast<std::int64_t>(1e9 * trained()),
+                                              position_after(step_, steps_per_epoch(), options_.batch)});
     span(Activity::checkpoint, began);
   }
 
@@ -269,7 +249,7 @@ class Hogwild {
   LearningRate rate_;
   bool is_sparse_;
   HogwildCrew crew_;
-  std::optional<CheckpointStore> store_;
+  RunCheckpoints checkpoints_;
   std::optional<Evaluator> evaluator_;
 
   TimePoint segment_start_{};         // Of the threads that run now.
@@ -284,7 +264,6 @@ class Hogwild {
   double last_loss_ = 0;
   bool has_warned_ = false;
   std::int64_t evaluated_ = -1;
-  std::int64_t saved_ = -1;
   TestScores tests_{options_.target_accuracy};
 };
 

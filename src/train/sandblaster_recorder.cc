@@ -5,10 +5,9 @@
 #include "base/error.h"
 #include "net/log.h"
 #include "tensor/kernels/threads.h"
-#include "train/checkpoint_settings.h"
-#include "train/checkpoint_store.h"
 #include "train/evaluate.h"
 #include "train/portion_gradient.h"
+#include "train/run_checkpoints.h"
 #include "train/sandblaster_parcels.h"
 #include "train/session.h"
 #include "train/straggler.h"
@@ -50,15 +49,11 @@ class SandblasterRecording {
         session_(options_, data_.train->info(), team_),
         network_({place.me, place.key, place.coordinator, place.plaintext, 0}, log_to_stderr()),
         parcels_(network_),
-        parts_(static_cast<std::size_t>(options_.servers)) {
-    if (options_.out.empty()) return;
-    const CheckpointOptions keep{options_.keep_checkpoints,
-                                 [&](const std::string& line) { observer_.on_warning(line); }};
-    store_.emplace(std::filesystem::path(options_.out) / "checkpoints", team_, keep);
-  }
+        checkpoints_(options_, team_, [&](const std::string& line) { observer_.on_warning(line); }),
+        parts_(static_cast<std::size_t>(options_.servers)) {}
 
   TrainResult run() {
-    if (options_.resume) resume();
+    resume();
     announce();
     is_f64() ? give<double>() : give<float>();
     while (!is_over()) {
@@ -93,18 +88,12 @@ class SandblasterRecording {
 
   // From the parameters of the newest checkpoint, with no history.
   void resume() {
-    if (!store_) throw ConfigError("--resume needs --out, the run folder to go on in");
-    const std::optional<CheckpointReader> reader = store_->open_newest();
-    if (!reader) {
-      observer_.on_warning(fmt::format("{}: no checkpoint to resume from; starting anew", options_.out));
-      return;
-    }
-    require_same_settings(reader->checkpoint(), options_);
-    session_.restore(*reader, true);
-    steps_before_ = saved_ = reader->checkpoint().step;
-    samples_before_ = progress_of(reader->checkpoint(), "samples");
-    trained_ = 1e-9 * static_cast<double>(progress_of(reader->checkpoint(), "train_ns"));
-    observer_.on_warning(fmt::format("resuming after step {}", steps_before_));
+    const std::optional<RunProgress> before =
+        checkpoints_.resume([&](const CheckpointReader& reader) { session_.restore(reader, true); });
+    if (!before) return;
+    steps_before_ = before->step;
+    samples_before_ = before->samples;
+    trained_ = 1e-9 * static_cast<double>(before->train_ns);
   }
 
   void announce() {
@@ -263,16 +252,10 @@ class SandblasterRecording {
   }
 
   void save() {
-    if (!store_ || saved_ == steps_done()) return;
+    if (!checkpoints_.wants(steps_done())) return;
     estimate_statistics();
-    saved_ = steps_done();
-    Checkpoint checkpoint = session_.checkpoint();
-    checkpoint.settings = settings_of(options_);
-    checkpoint.settings["samples"] = std::to_string(samples_done());
-    checkpoint.settings["train_ns"] = std::to_string(static_cast<std::int64_t>(1e9 * trained_));
-    checkpoint.seed = options_.seed;
-    checkpoint.step = steps_done();
-    store_->save(checkpoint);
+    checkpoints_.save(session_.checkpoint(),
+                      {steps_done(), samples_done(), static_cast<std::int64_t>(1e9 * trained_)});
   }
 
   TrainResult finish() {
@@ -318,7 +301,7 @@ class SandblasterRecording {
   Session session_;
   NodeNetwork network_;
   SandblasterParcels parcels_;
-  std::optional<CheckpointStore> store_;
+  RunCheckpoints checkpoints_;
 
   TimePoint start_;          // Of what is under way; then
   double trained_ = 0;       // seconds of what is done.
@@ -328,7 +311,6 @@ class SandblasterRecording {
   double recorded_seconds_ = 0;
   std::int64_t steps_before_ = 0;
   std::int64_t samples_before_ = 0;
-  std::int64_t saved_ = -1;
   std::int64_t estimated_ = -1;             // The step of the running statistics.
   std::optional<PortionGradient> portion_;  // For them, where the model has any.
   double first_step_seconds_ = 0;

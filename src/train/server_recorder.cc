@@ -7,9 +7,8 @@
 #include "nn/schedule.h"
 #include "sync/discipline.h"
 #include "tensor/kernels/threads.h"
-#include "train/checkpoint_settings.h"
-#include "train/checkpoint_store.h"
 #include "train/evaluate.h"
+#include "train/run_checkpoints.h"
 #include "train/server_link.h"
 #include "train/straggler.h"
 #include "train/test_scores.h"
@@ -49,17 +48,13 @@ class Recording {
         session_(options_, data_.train->info(), team_),
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
               steps_per_epoch()),
-        link_(place, session_, link_options()) {
-    if (!options_.out.empty()) {
-      const CheckpointOptions keep{options_.keep_checkpoints,
-                                   [&](const std::string& line) { observer_.on_warning(line); }};
-      store_.emplace(std::filesystem::path(options_.out) / "checkpoints", team_, keep);
-    }
+        link_(place, session_, link_options()),
+        checkpoints_(options_, team_, [&](const std::string& line) { observer_.on_warning(line); }) {
     if (data_.held_out != nullptr) evaluator_.emplace(session_, *data_.held_out, team_);
   }
 
   TrainResult run() {
-    if (options_.resume) resume();
+    resume();
     announce();
     link_.meet();
     link_.give(step_);
@@ -94,19 +89,12 @@ class Recording {
   }
 
   void resume() {
-    if (!store_) throw ConfigError("--resume needs --out, the run folder to go on in");
-    const std::optional<CheckpointReader> reader = store_->open_newest();
-    if (!reader) {
-      observer_.on_warning(fmt::format("{}: no checkpoint to resume from; starting anew", options_.out));
-      return;
-    }
-    const Checkpoint& checkpoint = reader->checkpoint();
-    require_same_settings(checkpoint, options_);
-    session_.restore(*reader, true);
-    step_ = asked_ = recorded_ = saved_ = checkpoint.step;
-    samples_before_ = progress_of(checkpoint, "samples");
-    trained_before_ = 1e-9 * static_cast<double>(progress_of(checkpoint, "train_ns"));
-    observer_.on_warning(fmt::format("resuming after step {}", step_));
+    const std::optional<RunProgress> before =
+        checkpoints_.resume([&](const CheckpointReader& reader) { session_.restore(reader, true); });
+    if (!before) return;
+    step_ = asked_ = recorded_ = saved_ = before->step;
+    samples_before_ = before->samples;
+    trained_before_ = 1e-9 * static_cast<double>(before->train_ns);
   }
 
   void announce() {
@@ -207,18 +195,12 @@ class Recording {
   }
 
   void save(TimePoint taken) {
-    if (!store_ || saved_ == step_) return;
+    if (!checkpoints_.wants(step_)) return;
     saved_ = step_;
-    Checkpoint checkpoint = session_.checkpoint();
-    checkpoint.settings = settings_of(options_);
-    checkpoint.settings["samples"] = std::to_string(samples_before_ + samples_);
-    checkpoint.settings["train_ns"] = std::to_string(static_cast<std::int64_t>(1e9 * trained_until(taken)));
-    checkpoint.seed = options_.seed;
-    checkpoint.step = step_;
-    checkpoint.epoch = step_ / steps_per_epoch();
-    checkpoint.position = step_ % steps_per_epoch() * options_.batch;
     const TimePoint began = Clock::now();
-    store_->save(checkpoint);
+    checkpoints_.save(session_.checkpoint(), {step_, samples_before_ + samples_,
+                                              static_cast<std::int64_t>(1e9 * trained_until(taken)),
+                                              position_after(step_, steps_per_epoch(), options_.batch)});
     span(Activity::checkpoint, began);
   }
 
@@ -282,7 +264,7 @@ class Recording {
   Session session_;
   LearningRate rate_;
   ServerLink link_;
-  std::optional<CheckpointStore> store_;
+  RunCheckpoints checkpoints_;
   std::optional<Evaluator> evaluator_;
 
   TimePoint start_, looked_, ended_;

@@ -22,29 +22,23 @@
 #include "train/average_model.h"
 #include "train/balance.h"
 #include "train/checkpoint_settings.h"
-#include "train/checkpoint_store.h"
 #include "train/diagnose.h"
 #include "train/evaluate.h"
 #include "train/lazy_decay.h"
 #include "train/micro_batches.h"
 #include "train/peer_sync.h"
-#include "train/process_usage.h"
 #include "train/rank_totals.h"
+#include "train/run_checkpoints.h"
 #include "train/session.h"
 #include "train/straggler.h"
 #include "train/sums.h"
 #include "train/test_scores.h"
+#include "train/time_account.h"
 
 namespace hocket {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 const std::string kReplicas = "replicas";  // Setting of a checkpoint: how many have tensors of their own.
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(SteadyClock::now().time_since_epoch()).count();
-}
 
 double norm(const Tensor& tensor) {
   double sum = 0;
@@ -82,14 +76,14 @@ class Training {
  public:
   // Does nothing together with other ranks, so that each can fail by itself.
   Training(const TrainOptions& given, TrainObserver& observer, const std::atomic<bool>& stop, Team& team)
-      : began_(now_ns()),
-        given_(given),
+      : given_(given),
         data_(open_session_data(given)),
         options_(
             in_chunks(with_defaults(with_discipline(given, data_.train->info()), data_.train->info()), team)),
         observer_(observer),
         stop_(stop),
         team_(team),
+        time_(observer, team),
         place_(place_of_worker(options_, team)),
         straggler_(place_.share.count < team.share("dp").count
                        ? Straggler(options_, place_.share.index, place_.share.count)
@@ -101,7 +95,8 @@ class Training {
         peers_(make_peer_sync(options_, data_.train->info(), session_, team)),
         micro_batches_(session_, plan_, team.share("pp").index, options_.micro_batches),
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
-              steps_per_epoch()) {
+              steps_per_epoch()),
+        checkpoints_(options_, team, [&](const std::string& line) { observer_.on_warning(line); }) {
     if (options_.micro_batches > 1 && data_.train->info().max_nonzeros > 0) {
       throw ConfigError("micro-batches do not cut sparse rows; use --microbatches 1");
     }
@@ -112,11 +107,6 @@ class Training {
     if (options_.balance && !team.is_alone()) {
       const std::int64_t chunks = (options_.batch + session_.micro_batch() - 1) / session_.micro_batch();
       balance_.emplace(team.size(), std::max<std::int64_t>(chunks, team.size()));
-    }
-    if (!options_.out.empty()) {
-      CheckpointOptions keep{options_.keep_checkpoints,
-                             [&](const std::string& line) { observer_.on_warning(line); }};
-      store_.emplace(std::filesystem::path(options_.out) / "checkpoints", team_, keep);
     }
   }
 
@@ -129,7 +119,7 @@ class Training {
       claims.emplace_back("samples", std::to_string(data_.train->info().size));
       require_agreement(team_, claims);
     }
-    if (options_.resume) resume();
+    resume();
     adopt(sums_, team_, exchanged().size());
   }
 
@@ -216,22 +206,14 @@ class Training {
 
   // All ranks go on from the same checkpoint; the first one's steps count.
   void resume() {
-    if (!store_) throw ConfigError("--resume needs --out, the run folder to go on in");
-    const std::optional<CheckpointReader> reader = store_->open_newest();
-    if (!reader) {
-      observer_.on_warning(fmt::format("{}: no checkpoint to resume from; starting anew", options_.out));
-      return;
-    }
-    const Checkpoint& checkpoint = reader->checkpoint();
-    team_.attempt([&] {
-      require_same_settings(checkpoint, options_);
-      restore(*reader);
-    });
-    step_ = own_step_ = met_step_ = recorded_step_ = first_step_ = checkpoint.step;
-    samples_ = recorded_samples_ = first_samples_ = progress_of(checkpoint, "samples");
-    train_ns_ = recorded_ns_ = progress_of(checkpoint, "train_ns");
-    position_ = {checkpoint.epoch, checkpoint.position};
-    observer_.on_warning(fmt::format("resuming after step {}", step_));
+    const std::optional<RunProgress> before =
+        checkpoints_.resume([&](const CheckpointReader& reader) { restore(reader); });
+    if (!before) return;
+    step_ = own_step_ = met_step_ = recorded_step_ = first_step_ = before->step;
+    samples_ = recorded_samples_ = first_samples_ = before->samples;
+    recorded_ns_ = before->train_ns;
+    time_.resume_at(before->train_ns);
+    position_ = before->position;
   }
 
   // Replicas go on from where they were; other ones than the checkpoint has all begin at their mean.
@@ -243,37 +225,20 @@ class Training {
 
   std::string replica_prefix() const { return fmt::format("replica/{}/", team_.rank()); }
 
-  // Runs `body` and adds its time to `total`.
-  template <typename Body>
-  void timed(Activity activity, std::int64_t& total, const Body& body) {
-    const std::int64_t start = now_ns();
-    body();
-    const std::int64_t end = now_ns();
-    total += end - start;
-    observer_.on_span(activity, start, end);
-  }
-
   void one_step() {
-    const std::int64_t start = now_ns();
+    time_.begin_step();
     hyper_ = hyper_at(options_.optimizer, rate_.at(step_), own_step_);
-    step_computed_ = computed_ns();
     if (peers_) peer_step_ = step_of_peer(0, 0);
     const std::int64_t samples = place_.is_driver ? pass_batch() : train_on_batch();
     ++step_;
     ++own_step_;
     samples_ += samples;
-    peer_step_.seconds = train_seconds() + 1e-9 * static_cast<double>(now_ns() - start);
+    peer_step_.seconds = time_.trained() + time_.seconds_of_step();
     if (lazy_decay_ && (peers_->is_due(step_) || step_ == options_.steps)) lazy_decay_->settle();
-    if (peers_) timed(Activity::communicate, comm_ns_, [&] { have_met_ = peers_->after_update(peer_step_); });
+    if (peers_) time_.timed(Activity::communicate, [&] { have_met_ = peers_->after_update(peer_step_); });
     follow_peers();
     if (have_met_) agree_to_stop();
-    train_ns_ += now_ns() - start;
-    if (first_step_seconds_ == 0) {
-      first_step_seconds_ = 1e-9 * static_cast<double>(now_ns() - began_);
-    } else {
-      paced_ns_ += now_ns() - start;
-      busy_ns_ += computed_ns() - step_computed_;
-    }
+    time_.end_step();
   }
 
   // A batch that is for others; its samples.
@@ -289,7 +254,7 @@ class Training {
   // The samples of the batch of all workers.
   std::int64_t train_on_batch() {
     const Batch* batch = nullptr;
-    timed(Activity::data, wait_ns_, [&] {
+    time_.timed(Activity::data, [&] {
       if (reads_again_ && has_read_) open_data_again();
       has_read_ = true;
       batch = &loader_->next();
@@ -301,7 +266,7 @@ class Training {
       std::fill(session_.memory().gradients.bytes().begin(), session_.memory().gradients.bytes().end(),
                 std::byte{0});
     }
-    step_computed_ = computed_ns();
+    step_computed_ = time_.computed_ns();
     step_loss_ = loss_sum_;
     const std::int64_t count = (samples_due(*batch) + session_.micro_batch() - 1) / session_.micro_batch();
     const std::span<const PipelineAction> actions = micro_batches_.actions(count);
@@ -339,6 +304,7 @@ class Training {
     Slot& slot = micro_batches_.slot(action);
     const Bindings bindings = micro_batches_.bindings(action);
     const bool is_forward = action.kind == ActionKind::forward;
+    const Activity phase = is_forward ? Activity::forward : Activity::backward;
     if (is_forward && action.chunk == 0)
       micro_batches_.bind(action, data_.train->info(), batch, options_.seed, own_step_);
     if (is_forward && lazy_decay_) lazy_decay_->before_forward(batch, slot);
@@ -346,13 +312,12 @@ class Training {
     if (plan_.ranks > 1) {
       const std::int64_t start = now_ns();
       executable.await_first(phase_of(action), slot, action.chunk);
-      compute_ns_ += now_ns() - start;  // computed_ns() takes it out again.
+      time_.add(phase, now_ns() - start);  // computed_ns() takes it out again.
       if (straggler_.is_active()) slow_down(action, count);
     }
-    const std::int64_t before = computed_ns();
-    timed(is_forward ? Activity::forward : Activity::backward, compute_ns_,
-          [&] { executable.run(phase_of(action), slot, bindings, nullptr, action.chunk); });
-    action_ns_[is_forward ? 0 : 1] = computed_ns() - before;
+    const std::int64_t before = time_.computed_ns();
+    time_.timed(phase, [&] { executable.run(phase_of(action), slot, bindings, nullptr, action.chunk); });
+    action_ns_[is_forward ? 0 : 1] = time_.computed_ns() - before;
     if (is_forward && action.chunk + 1 == plan_.chunks) loss_sum_ += checked_loss(slot, bindings);
   }
 
@@ -364,10 +329,11 @@ class Training {
       hyper_ = hyper_at(options_.optimizer, rate_.at(step_), done);
     }
     if (straggler_.is_active() && plan_.ranks == 1 && is_last(action, batch))
-      slow_down(computed_ns() - step_computed_, batch);
-    if (balance_) balance_->add(batch.count, 1e-9 * static_cast<double>(computed_ns() - step_computed_));
+      slow_down(time_.computed_ns() - step_computed_, batch);
+    if (balance_)
+      balance_->add(batch.count, 1e-9 * static_cast<double>(time_.computed_ns() - step_computed_));
     if (peers_) meet_before_update(batch);
-    timed(Activity::update, compute_ns_, [&] {
+    time_.timed(Activity::update, [&] {
       if (lazy_decay_) lazy_decay_->before_update(hyper_.learning_rate, batch);
       executable.run(Phase::update, micro_batches_.slot(action), micro_batches_.bindings(action));
     });
@@ -376,7 +342,7 @@ class Training {
 
   void meet_before_update(const Batch& batch) {
     peer_step_ = step_of_peer(loss_sum_ - step_loss_, batch.count);
-    timed(Activity::communicate, comm_ns_, [&] { peers_->before_update(peer_step_); });
+    time_.timed(Activity::communicate, [&] { peers_->before_update(peer_step_); });
     hyper_.learning_rate /= peers_->weight();
   }
 
@@ -407,7 +373,7 @@ class Training {
     step.learning_rate = hyper_.learning_rate;
     step.loss = loss;
     step.samples = samples;
-    step.seconds = train_seconds();
+    step.seconds = time_.trained();
     step.next_test = std::min({options_.steps, next_after(met_step_, steps_between_tests()),
                                next_after(met_step_, options_.checkpoint_every)});
     step.is_due = step.step == std::min(step.next_test, next_after(met_step_, options_.log_every));
@@ -433,17 +399,11 @@ class Training {
     return every > 0 ? (step / every + 1) * every : std::numeric_limits<std::int64_t>::max();
   }
 
-  // Without the time inside collectives, which take place within the phases.
-  std::int64_t computed_ns() const {
-    const Communicator* communicator = team_.communicator();
-    return compute_ns_ - (communicator == nullptr ? 0 : communicator->exposed_ns());
-  }
-
   // All ranks tell how fast they are, and share the batches that follow accordingly.
   void rebalance(Loader& loader) {
     const double own = balance_->speed();
     std::vector<double> speeds;
-    timed(Activity::communicate, comm_ns_, [&] { speeds = team_.gather(std::span(&own, 1)); });
+    time_.timed(Activity::communicate, [&] { speeds = team_.gather(std::span(&own, 1)); });
     if (!balance_->decide(speeds)) return;
     loader.set_shares(balance_->shares());
     observer_.on_warning(
@@ -470,8 +430,7 @@ class Training {
   }
 
   void sleep_for(double left) {
-    timed(Activity::emulate, compute_ns_,
-          [&] { std::this_thread::sleep_for(std::chrono::duration<double>(left)); });
+    time_.timed(Activity::emulate, [&] { std::this_thread::sleep_for(std::chrono::duration<double>(left)); });
   }
 
   // What the replicas add up or average.
@@ -490,7 +449,7 @@ class Training {
     if (team_.is_alone()) {
       is_stopped_ = wants_to_stop;
     } else {
-      timed(Activity::communicate, comm_ns_, [&] { is_stopped_ = team_.any(wants_to_stop); });
+      time_.timed(Activity::communicate, [&] { is_stopped_ = team_.any(wants_to_stop); });
     }
   }
 
@@ -544,11 +503,9 @@ class Training {
            static_cast<double>(position_.sample) / static_cast<double>(data_.train->info().size);
   }
 
-  double train_seconds() const { return 1e-9 * static_cast<double>(train_ns_); }
-
   // Of this worker's own loss, where it has not met the others.
   void record_step() {
-    const std::int64_t now = train_ns_;
+    const std::int64_t now = time_.trained_ns();
     double loss[] = {loss_sum_, static_cast<double>(loss_samples_)};
     if (have_met_ || !has_own_pace_) team_.sum_along("dp", loss);
     team_.sum_along("pp", std::span(loss, 1));  // The last stage's alone is not 0.
@@ -560,7 +517,7 @@ class Training {
     record.learning_rate = hyper_.learning_rate;
     record.samples_per_second = static_cast<double>(samples_ - recorded_samples_) /
                                 std::max(1e-9, 1e-9 * static_cast<double>(now - recorded_ns_));
-    record.seconds = train_seconds();
+    record.seconds = time_.trained();
     record.is_emulated = is_emulated(options_);
     if (options_.optimizer.clip > 0 && updated_ != nullptr) {
       record.gradient_norm = scalar_output(session_.program().training(), *updated_, "gradient_norm");
@@ -600,10 +557,10 @@ class Training {
     if (!evaluator_ || evaluated_step_ == step_) return;
     const std::unique_ptr<AverageModel> mean = average();
     Evaluation evaluation;
-    timed(Activity::evaluate, eval_ns_, [&] { evaluation = evaluator_->run(); });
+    time_.timed(Activity::evaluate, [&] { evaluation = evaluator_->run(); });
     evaluated_step_ = step_;
     EvalRecord record{step_,           epochs_done(), evaluation.loss, evaluation.accuracy,
-                      train_seconds(), evaluation.auc};
+                      time_.trained(), evaluation.auc};
     if (mean) record.consensus_distance = consensus_distance_ = consensus_distance(*mean);
     tests_.add(record);
     observer_.on_eval(record);
@@ -618,24 +575,16 @@ class Training {
   bool reached_target() const { return tests_.has_reached_target(); }
 
   void save() {
-    if (!store_ || saved_step_ == step_) return;
-    saved_step_ = step_;
-    timed(Activity::checkpoint, checkpoint_ns_, [&] {
+    if (!checkpoints_.wants(step_)) return;
+    time_.timed(Activity::checkpoint, [&] {
       std::vector<OwnPart> replica = replica_parts();
       const std::unique_ptr<AverageModel> mean = average(true);
       Checkpoint checkpoint = session_.checkpoint();
       if (has_peers_ && !team_.is_first()) checkpoint.parts.clear();
       std::move(replica.begin(), replica.end(), std::back_inserter(checkpoint.parts));
-      checkpoint.settings = settings_of(options_);
       if (has_peers_) checkpoint.settings[kReplicas] = std::to_string(team_.size());
       if (has_peers_) peers_->save(checkpoint);
-      checkpoint.settings["samples"] = std::to_string(samples_);
-      checkpoint.settings["train_ns"] = std::to_string(train_ns_);
-      checkpoint.seed = options_.seed;
-      checkpoint.step = step_;
-      checkpoint.epoch = position_.epoch;
-      checkpoint.position = position_.sample;
-      store_->save(checkpoint);
+      checkpoints_.save(std::move(checkpoint), {step_, samples_, time_.trained_ns(), position_});
     });
   }
 
@@ -659,8 +608,8 @@ class Training {
     result.parameters = session_.parameter_count();
     const std::unique_ptr<AverageModel> mean = has_peers_ ? average() : nullptr;
     result.objective = interrupted ? std::nullopt : objective();
-    result.seconds = seconds();
-    result.first_step_seconds = first_step_seconds_;
+    result.seconds = time_.seconds();
+    result.first_step_seconds = time_.first_step_seconds();
     result.train_loss = last_loss_;
     result.batch = options_.batch;
     result.total_steps = options_.steps;
@@ -671,7 +620,7 @@ class Training {
     if (peers_) result.peers = peers_->counts();
     if (peers_) result.peers->consensus_distance = consensus_distance_;
     result.activation_bytes = {static_cast<std::int64_t>(micro_batches_.activation_bytes())};
-    if (plan_.ranks > 1) result.bubble_fraction = bubble_fraction();
+    if (plan_.ranks > 1) result.bubble_fraction = time_.bubble_fraction();
     if (peers_ && result.peers->graph) result.algorithm = "neighbours";
     if (peers_ && !place_.is_driver) result.peers->data_bytes_read = bytes_of_opened_files();
     add_up_ranks(team_, result);
@@ -680,33 +629,6 @@ class Training {
     result.interrupted = interrupted;
     tests_.put(result, interrupted);
     return result;
-  }
-
-  // Of the time of all ranks since the first step, what they did not compute in.
-  double bubble_fraction() {
-    double sums[] = {static_cast<double>(busy_ns_), static_cast<double>(paced_ns_)};
-    const std::vector<double> all = team_.gather(sums);
-    double busy = 0, paced = 0;
-    for (std::size_t i = 0; i < all.size(); i += 2) {
-      busy += all[i];
-      paced += all[i + 1];
-    }
-    return paced == 0 ? 0 : 1 - busy / paced;
-  }
-
-  RankSeconds seconds() const {
-    RankSeconds seconds;
-    seconds.wall_seconds = 1e-9 * static_cast<double>(now_ns() - began_);
-    seconds.train_seconds = train_seconds();
-    seconds.cpu_seconds = process_cpu_seconds();
-    const Communicator* communicator = team_.communicator();
-    const std::int64_t busy = communicator == nullptr ? 0 : communicator->busy_ns();
-    const std::int64_t exposed = communicator == nullptr ? 0 : communicator->exposed_ns();
-    seconds.compute_seconds = 1e-9 * static_cast<double>(computed_ns());
-    seconds.comm_seconds = 1e-9 * static_cast<double>(comm_ns_ + busy);
-    seconds.exposed_comm_seconds = 1e-9 * static_cast<double>(comm_ns_ + exposed);
-    seconds.wait_seconds = 1e-9 * static_cast<double>(wait_ns_);
-    return seconds;
   }
 
   // liblinear's objective, for a linear model that was given its C.
@@ -724,13 +646,13 @@ class Training {
     return 0.5 * squares + c * samples * Evaluator(session_, *data_.train, team_).run().loss;
   }
 
-  std::int64_t began_;
   TrainOptions given_;
   SessionData data_;
   TrainOptions options_;
   TrainObserver& observer_;
   const std::atomic<bool>& stop_;
   Team& team_;
+  TimeAccount time_;
   WorkerPlace place_;
   Straggler straggler_;
   std::optional<Balance> balance_;
@@ -743,7 +665,7 @@ class Training {
   MicroBatches micro_batches_;
   std::optional<LazyDecay> lazy_decay_;
   LearningRate rate_;
-  std::optional<CheckpointStore> store_;
+  RunCheckpoints checkpoints_;
   std::optional<Evaluator> evaluator_;
   std::optional<Loader> loader_;
 
@@ -754,7 +676,6 @@ class Training {
   std::int64_t step_computed_ = 0;      // computed_ns() before the step's first action,
   double step_loss_ = 0;                // and loss_sum_.
   PeerStep peer_step_{};
-  std::int64_t busy_ns_ = 0, paced_ns_ = 0;  // Computing, of the time of all steps but the first.
 
   DataPosition position_;
   std::int64_t step_ = 0;
@@ -766,9 +687,7 @@ class Training {
   std::int64_t recorded_ns_ = 0;
   std::int64_t recorded_samples_ = 0;
   std::int64_t recorded_step_ = 0;
-  std::int64_t saved_step_ = -1;
   std::int64_t evaluated_step_ = -1;
-  std::int64_t train_ns_ = 0, compute_ns_ = 0, comm_ns_ = 0, wait_ns_ = 0, eval_ns_ = 0, checkpoint_ns_ = 0;
   bool have_met_ = true;                             // Without peers, after every step.
   std::int64_t met_step_ = 0;                        // When they last did.
   std::int64_t first_step_ = 0, first_samples_ = 0;  // Done before this process.
@@ -777,7 +696,6 @@ class Training {
   bool reads_again_ = false;  // Its data, for each step;
   bool has_read_ = false;     // for the first it has them.
   bool is_stopped_ = false;
-  double first_step_seconds_ = 0;
   TestScores tests_{options_.target_accuracy};
 };
 
