@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "sync/discipline.h"
 
 namespace hocket {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 constexpr std::int64_t kFirst = 3;    // Steps until speeds are compared,
 constexpr std::int64_t kEvery = 20;   // and from then on. Before that, a step is more than its computation.
 constexpr double kWorthwhile = 0.03;  // Of the time of a step: less is noise.
+constexpr std::int64_t kChunks = 8;   // Of an even share, where shares are balanced.
 
 // Of the slowest rank, in chunks of a rank with speed 1.
 double time_of(std::span<const double> speeds, std::span<const std::int64_t> shares) {
@@ -20,6 +22,25 @@ double time_of(std::span<const double> speeds, std::span<const std::int64_t> sha
 }
 
 }  // namespace
+
+TrainOptions with_chunks(TrainOptions options, const Team& team) {
+  if (!options.balance || team.is_alone()) return options;
+  const auto refuse = [](bool is_given, const char* what) {
+    if (is_given)
+      throw ConfigError("{} does not go with --balance, as all ranks meet in it for each chunk", what);
+  };
+  if (Discipline::parse(options.sync).kind != DisciplineKind::allreduce)
+    throw ConfigError("--balance does not go with --sync {}", options.sync);
+  refuse(team.mesh().size_of("dp") != team.size(), "a mesh with tp");
+  refuse(options.zero > 0, "--zero");
+  refuse(options.factors, "--factors");
+  refuse(options.sync_batch_norm, "--sync-batch-norm");
+  const std::int64_t share = options.batch / team.size();
+  if (share == 0) throw ConfigError("--balance: a batch of {} for {} workers", options.batch, team.size());
+  if (options.micro_batches == 1)
+    options.micro_batches = static_cast<int>(std::clamp<std::int64_t>(share, 1, kChunks));
+  return options;
+}
 
 // Each chunk goes to the rank that would be done with it first, which leaves no better way to divide them.
 std::vector<std::int64_t> shares_by_speed(std::span<const double> speeds, std::int64_t chunks) {

@@ -4,6 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "train/options.h"
+#include "train/team.h"
+
 namespace hocket {
 
 // Decides how many chunks of every batch each rank computes, so that all of them take as long: at first the
@@ -28,6 +31,10 @@ class Balance {
   std::int64_t samples_ = 0;
   double seconds_ = 0;
 };
+
+// Options whose batches come in chunks, where shares may differ. Throws ConfigError for what does not go with
+// balanced shares.
+TrainOptions with_chunks(TrainOptions options, const Team& team);
 
 // The shares of `chunks`, at least one each, whose slowest rank is done first.
 std::vector<std::int64_t> shares_by_speed(std::span<const double> speeds, std::int64_t chunks);

@@ -12,6 +12,7 @@
 #include "train/node_spans.h"
 #include "train/process_usage.h"
 #include "train/run_checkpoints.h"
+#include "train/step_calendar.h"
 #include "train/straggler.h"
 #include "train/test_scores.h"
 
@@ -22,8 +23,6 @@ constexpr Seconds kLook{0.01};              // From one look at the threads to t
 constexpr std::int64_t kSparseGrain = 256;  // Samples of a claim, where an update takes next to no time.
 constexpr double kManyConflicts = 0.1;      // Of the parameters written,
 constexpr double kManyParameters = 0.1;     // and of all that are written by one update.
-
-std::int64_t next_multiple(std::int64_t after, std::int64_t of) { return (after / of + 1) * of; }
 
 void require_fit(const TrainOptions& options) {
   const auto refuse = [&](bool is_given, const char* what) {
@@ -51,12 +50,13 @@ class Hogwild {
       : began_(Clock::now()),
         data_(open_session_data(given)),
         options_(with_own_defaults(given, data_.train->info())),
+        calendar_(options_, data_.train->info()),
         discipline_(Discipline::parse(options_.sync)),
         observer_(observer),
         stop_(stop),
         session_(options_, data_.train->info(), team_),
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
-              steps_per_epoch()),
+              calendar_.per_epoch),
         is_sparse_(is_sparse_descent(options_, data_.train->info())),
         crew_(crew_options()),
         checkpoints_(options_, team_, [&](const std::string& line) { observer_.on_warning(line); }) {
@@ -67,21 +67,15 @@ class Hogwild {
     resume();
     announce();
     while (step_ < options_.steps && !stop_.load() && !tests_.has_reached_target()) {
-      train_until(next_stop());
-      if (step_ % eval_every() == 0 || step_ == options_.steps) evaluate();
+      train_until(calendar_.next_pause(step_));
+      if (step_ % calendar_.test_every == 0 || step_ == options_.steps) evaluate();
       if (options_.checkpoint_every > 0 && step_ % options_.checkpoint_every == 0) save();
     }
     return finish();
   }
 
  private:
-  std::int64_t steps_per_epoch() const {
-    return (data_.train->info().size + options_.batch - 1) / options_.batch;
-  }
-  std::int64_t eval_every() const {
-    return options_.eval_every > 0 ? options_.eval_every : steps_per_epoch();
-  }
-  double epochs_done() const { return static_cast<double>(step_) / static_cast<double>(steps_per_epoch()); }
+  double epochs_done() const { return static_cast<double>(step_) / static_cast<double>(calendar_.per_epoch); }
 
   HogwildShared crew_options() {
     HogwildShared shared{options_, *data_.train, session_,
@@ -114,12 +108,6 @@ class Hogwild {
                     data_.held_out == nullptr ? 0 : data_.held_out->info().size, options_.batch,
                     options_.optimizer.rule, options_.learning_rate, options_.steps, options_.workers,
                     options_.sync, crew_.shared().rows, is_emulated(options_) ? ", emulated" : ""));
-  }
-
-  std::int64_t next_stop() const {
-    std::int64_t next = std::min(next_multiple(step_, eval_every()), options_.steps);
-    if (options_.checkpoint_every > 0) next = std::min(next, next_multiple(step_, options_.checkpoint_every));
-    return next;
   }
 
   void train_until(std::int64_t end) {
@@ -159,7 +147,7 @@ class Hogwild {
     StepRecord record;
     record.step = step;
     record.total_steps = options_.steps;
-    record.epoch = static_cast<double>(step) / static_cast<double>(steps_per_epoch());
+    record.epoch = static_cast<double>(step) / static_cast<double>(calendar_.per_epoch);
     record.loss = (progress.loss - recorded_progress_.loss) / samples;
     record.learning_rate = rate_.at(std::max<std::int64_t>(0, step - 1));
     record.seconds = trained();
@@ -204,7 +192,7 @@ class Hogwild {
     const TimePoint began = Clock::now();
     checkpoints_.save(session_.checkpoint(), {step_, samples_before_ + crew_.progress().samples,
                                               static_cast<std::int64_t>(1e9 * trained()),
-                                              position_after(step_, steps_per_epoch(), options_.batch)});
+                                              position_after(step_, calendar_.per_epoch, options_.batch)});
     span(Activity::checkpoint, began);
   }
 
@@ -241,6 +229,7 @@ class Hogwild {
   TimePoint began_;
   SessionData data_;
   TrainOptions options_;
+  StepCalendar calendar_;
   Discipline discipline_;
   TrainObserver& observer_;
   const std::atomic<bool>& stop_;

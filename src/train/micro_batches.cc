@@ -47,9 +47,9 @@ void MicroBatches::bind_constants(std::byte* dloss, std::byte* hyper) {
   }
 }
 
-void MicroBatches::bind(const PipelineAction& action, const DataInfo& info, const Batch& batch,
+void MicroBatches::bind(const PipelineAction& action, int index, const DataInfo& info, const Batch& batch,
                         std::uint64_t seed, std::int64_t step) {
-  const std::int64_t first = action.micro_batch * session_.micro_batch();
+  const std::int64_t first = index * session_.micro_batch();
   bind_batch(session_.program().training(), slot(action), info, batch, first);
   keys_[static_cast<std::size_t>(action.micro_batch) % slots_.size()] = {static_cast<std::int64_t>(seed),
                                                                          step, batch.offset + first};

@@ -26,9 +26,9 @@ class MicroBatches {
   Bindings bindings(const PipelineAction& action) const;  // With the weights of the action's version.
 
   void bind_constants(std::byte* dloss, std::byte* hyper);
-  // Binds the micro-batch of an action, and the key of its random numbers.
-  void bind(const PipelineAction& action, const DataInfo& info, const Batch& batch, std::uint64_t seed,
-            std::int64_t step);
+  // Binds the micro-batch of an action, number `index` of its batch, and the key of its random numbers.
+  void bind(const PipelineAction& action, int index, const DataInfo& info, const Batch& batch,
+            std::uint64_t seed, std::int64_t step);
 
   // Gives the update that makes action.version a copy of the version before to work on.
   void begin_version(const PipelineAction& action);

@@ -10,6 +10,7 @@
 #include "train/run_checkpoints.h"
 #include "train/sandblaster_parcels.h"
 #include "train/session.h"
+#include "train/step_calendar.h"
 #include "train/straggler.h"
 #include "train/test_scores.h"
 
@@ -21,8 +22,6 @@ constexpr Seconds kPatience{60};
 constexpr std::int64_t kIterations = 100;
 constexpr std::int64_t kEvalEvery = 10;
 constexpr std::int64_t kStatisticsBatches = 64;  // With momentum 0.9, what was before them counts 0.1 %.
-
-std::int64_t next_multiple(std::int64_t after, std::int64_t of) { return (after / of + 1) * of; }
 
 std::int64_t iterations_in(const TrainOptions& given) {
   if (given.steps > 0) return given.steps;
@@ -80,10 +79,7 @@ class SandblasterRecording {
 
   // L-BFGS stops at the step of the next test or checkpoint, so that all servers give the same point.
   std::int64_t next_pause() const {
-    std::int64_t next = next_multiple(steps_done(), options_.eval_every);
-    if (options_.checkpoint_every > 0)
-      next = std::min(next, next_multiple(steps_done(), options_.checkpoint_every));
-    return std::min(next, options_.steps);
+    return StepCalendar(options_, data_.train->info()).next_pause(steps_done());
   }
 
   // From the parameters of the newest checkpoint, with no history.

@@ -10,6 +10,7 @@
 #include "train/evaluate.h"
 #include "train/run_checkpoints.h"
 #include "train/server_link.h"
+#include "train/step_calendar.h"
 #include "train/straggler.h"
 #include "train/test_scores.h"
 
@@ -17,8 +18,6 @@ namespace hocket {
 namespace {
 
 constexpr Seconds kLook{0.05};  // From one status to the next.
-
-std::int64_t next_multiple(std::int64_t after, std::int64_t of) { return (after / of + 1) * of; }
 
 std::int64_t steps_in(const RangeProgress& progress) {
   return static_cast<std::int64_t>(progress.batches + 1e-6);
@@ -43,11 +42,12 @@ class Recording {
       : began_(Clock::now()),
         data_(open_session_data(given)),
         options_(with_defaults(given, data_.train->info())),
+        calendar_(options_, data_.train->info()),
         observer_(observer),
         stop_(stop),
         session_(options_, data_.train->info(), team_),
         rate_(options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
-              steps_per_epoch()),
+              calendar_.per_epoch),
         link_(place, session_, link_options()),
         checkpoints_(options_, team_, [&](const std::string& line) { observer_.on_warning(line); }) {
     if (data_.held_out != nullptr) evaluator_.emplace(session_, *data_.held_out, team_);
@@ -67,14 +67,8 @@ class Recording {
   }
 
  private:
-  std::int64_t steps_per_epoch() const {
-    return (data_.train->info().size + options_.batch - 1) / options_.batch;
-  }
-  double epochs(double steps) const { return steps / static_cast<double>(steps_per_epoch()); }
+  double epochs(double steps) const { return steps / static_cast<double>(calendar_.per_epoch); }
   double trained_until(TimePoint when) const { return trained_before_ + Seconds(when - start_).count(); }
-  std::int64_t eval_every() const {
-    return options_.eval_every > 0 ? options_.eval_every : steps_per_epoch();
-  }
 
   ServerLinkOptions link_options() const {
     const DisciplineKind kind = Discipline::parse(options_.sync).kind;
@@ -83,7 +77,7 @@ class Recording {
     link.optimizer = options_.optimizer;
     link.servers = options_.servers;
     link.rate = {options_.lr_schedule, options_.learning_rate, options_.warmup, options_.steps,
-                 steps_per_epoch()};
+                 calendar_.per_epoch};
     link.is_in_step = kind == DisciplineKind::bsp || kind == DisciplineKind::kofn;
     return link;
   }
@@ -113,10 +107,7 @@ class Recording {
   // Asks for the values that the next test or checkpoint needs, ahead of time: then a server answers with
   // those of that very step.
   void ask() {
-    std::int64_t next = next_multiple(asked_, eval_every());
-    if (options_.checkpoint_every > 0)
-      next = std::min(next, next_multiple(asked_, options_.checkpoint_every));
-    asked_ = std::min(next, options_.steps);
+    asked_ = calendar_.next_pause(asked_);
     link_.ask(asked_);
   }
 
@@ -165,7 +156,8 @@ class Recording {
     const TimePoint now = Clock::now();
     took(*progress, now);
     if (asked_ < options_.steps) ask();
-    if (step_ / eval_every() > evaluated_ / eval_every() || step_ >= options_.steps) evaluate(now);
+    if (step_ / calendar_.test_every > evaluated_ / calendar_.test_every || step_ >= options_.steps)
+      evaluate(now);
     const std::int64_t every = options_.checkpoint_every;
     if (every > 0 && step_ / every > saved_ / every) save(now);
     return true;
@@ -200,7 +192,7 @@ class Recording {
     const TimePoint began = Clock::now();
     checkpoints_.save(session_.checkpoint(), {step_, samples_before_ + samples_,
                                               static_cast<std::int64_t>(1e9 * trained_until(taken)),
-                                              position_after(step_, steps_per_epoch(), options_.batch)});
+                                              position_after(step_, calendar_.per_epoch, options_.batch)});
     span(Activity::checkpoint, began);
   }
 
@@ -258,6 +250,7 @@ class Recording {
   TimePoint began_;
   SessionData data_;
   TrainOptions options_;
+  StepCalendar calendar_;
   TrainObserver& observer_;
   const std::atomic<bool>& stop_;
   Team team_;

@@ -1,0 +1,42 @@
+#include "train/step_recorder.h"
+
+#include <algorithm>
+
+#include "train/norms.h"
+#include "train/straggler.h"
+
+namespace hocket {
+
+void StepRecorder::resume_at(std::int64_t step, std::int64_t samples) {
+  last_.step = step;
+  last_.samples = samples;
+  last_ns_ = time_.trained_ns();
+}
+
+void StepRecorder::record(const StepState& state, bool together) {
+  double loss[] = {state.loss, static_cast<double>(state.loss_samples)};
+  if (together) team_.sum_along("dp", loss);
+  team_.sum_along("pp", std::span(loss, 1));  // The last stage's alone is not 0.
+  const std::int64_t now = time_.trained_ns();
+  StepRecord record;
+  record.step = state.step;
+  record.total_steps = options_.steps;
+  record.epoch = state.epoch;
+  record.loss = loss[0] / std::max(1.0, loss[1]);
+  record.learning_rate = state.learning_rate;
+  record.samples_per_second = static_cast<double>(state.samples - last_.samples) /
+                              std::max(1e-9, 1e-9 * static_cast<double>(now - last_ns_));
+  record.seconds = time_.trained();
+  record.is_emulated = is_emulated(options_);
+  if (options_.optimizer.clip > 0 && state.updated != nullptr) {
+    record.gradient_norm = scalar_output(session_.program().training(), *state.updated, "gradient_norm");
+  }
+  if (options_.gradient_norms) record.gradient_norms = gradient_norms(session_, team_);
+  record.tau = state.tau;
+  last_ = state;
+  last_ns_ = now;
+  last_loss_ = record.loss;
+  observer_.on_step(record);
+}
+
+}  // namespace hocket

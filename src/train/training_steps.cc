@@ -1,0 +1,206 @@
+#include "train/training_steps.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "base/error.h"
+
+namespace hocket {
+
+bool decays_lazily(const TrainOptions& options, const DataInfo& info, const Team& team) {
+  return has_peers(options, team) && Discipline::parse(options.sync).is_lazy &&
+         LazyDecay::applies(options, info);
+}
+
+TrainingSteps::TrainingSteps(const StepContext& context)
+    : with_(context),
+      time_(context.time),
+      team_(context.team),
+      peers_(context.replica.peers()),
+      place_(place_of_worker(context.options, context.team)),
+      straggler_(place_.share.count < team_.share("dp").count
+                     ? Straggler(context.options, place_.share.index, place_.share.count)
+                     : Straggler(context.options, team_.rank(), team_.size())),
+      rate_(context.options.lr_schedule, context.options.learning_rate, context.options.warmup,
+            context.options.steps, context.calendar.per_epoch),
+      feed_(context.given, context.options, context.team, context.data),
+      actions_(context.options, context.plan, context.data.train->info(), rate_, straggler_,
+               place_.share.count, context.session, context.team, context.time) {
+  const TrainOptions& options = context.options;
+  const DataInfo& info = context.data.train->info();
+  if (options.micro_batches > 1 && info.max_nonzeros > 0)
+    throw ConfigError("micro-batches do not cut sparse rows; use --microbatches 1");
+  if (decays_lazily(options, info, team_))
+    lazy_decay_.emplace(options.optimizer.weight_decay, info, context.session);
+  if (options.balance && !team_.is_alone()) {
+    const std::int64_t rows = context.session.micro_batch();
+    balance_.emplace(team_.size(), std::max<std::int64_t>((options.batch + rows - 1) / rows, team_.size()));
+  }
+  set_hooks();
+}
+
+void TrainingSteps::set_hooks() {
+  ActionHooks hooks;
+  if (lazy_decay_)
+    hooks.before_forward = [this](const Batch& batch, Slot& slot) {
+      lazy_decay_->before_forward(batch, slot);
+    };
+  hooks.before_update = [this](const PipelineAction& action, const BatchUnderWay& batch) {
+    before_update(batch.index_of(action) + 1 == batch.count, *batch.batch);
+  };
+  actions_.set_hooks(std::move(hooks));
+}
+
+void TrainingSteps::begin_after(const RunProgress& before) {
+  step_ = own_step_ = met_step_ = first_step_ = before.step;
+  samples_ = first_samples_ = before.samples;
+  const std::int64_t rows = with_.session.micro_batch() * with_.options.micro_batches;
+  feed_.begin_at(before.position, balance_ ? rows * team_.size() : rows);
+  if (peers_) peers_->begin(step_);
+  agree_to_stop();
+}
+
+RunProgress TrainingSteps::progress() const {
+  return {step_, samples_, time_.trained_ns(), feed_.position()};
+}
+
+double TrainingSteps::epochs() const {
+  const auto size = static_cast<double>(with_.data.train->info().size);
+  if (has_own_pace_) return static_cast<double>(samples_) / size;
+  return static_cast<double>(feed_.position().epoch) + static_cast<double>(feed_.position().sample) / size;
+}
+
+StepState TrainingSteps::take_state() {
+  StepState state{step_, samples_, epochs(), actions_.take_loss(), std::exchange(loss_samples_, 0)};
+  state.learning_rate = actions_.hyper().learning_rate;
+  state.updated = actions_.updated();
+  if (peers_) state.tau = peers_->period();
+  return state;
+}
+
+std::vector<std::int64_t> TrainingSteps::shares() const {
+  return balance_ ? balance_->shares() : std::vector<std::int64_t>{};
+}
+
+void TrainingSteps::take() {
+  time_.begin_step();
+  actions_.begin_step(step_, own_step_);
+  if (peers_) peer_step_ = step_of_peer(0, 0);
+  const std::int64_t samples = place_.is_driver ? pass_batch() : train_on_batch();
+  ++step_;
+  ++own_step_;
+  samples_ += samples;
+  if (peers_) meet_after_update();
+  if (have_met_) agree_to_stop();
+  time_.end_step();
+  if (balance_ && balance_->is_due(step_)) rebalance();
+}
+
+// A batch that is for others; its samples.
+std::int64_t TrainingSteps::pass_batch() {
+  with_.observer.on_span(Activity::update, now_ns(), now_ns());
+  return feed_.pass();
+}
+
+// The samples of the batch of all workers.
+std::int64_t TrainingSteps::train_on_batch() {
+  const Batch* batch = nullptr;
+  time_.timed(Activity::data, [&] { batch = &feed_.next(); });
+  // Each sample of the global batch weighs the same, also where the mean is taken over the replicas.
+  actions_.begin_batch((peers_ ? place_.share.count : 1.0) / static_cast<double>(batch->global_count));
+  step_computed_ = time_.computed_ns();
+  step_loss_ = actions_.loss();
+  const BatchUnderWay under_way{batch, step_, own_step_, 0, micro_batches_of(*batch)};
+  const std::span<const PipelineAction> actions = actions_.micro_batches().actions(under_way.count);
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    actions_.expect(actions.subspan(i));
+    actions_.perform(actions[i], under_way);
+  }
+  if (with_.plan.is_stream()) actions_.micro_batches().end_versions(under_way.count);
+  loss_samples_ += batch->count;
+  return batch->global_count;
+}
+
+// As many as the largest share of a batch has, so that all ranks have as many; where each has as many as it
+// is fast this rank's own, at least one, if of weight 0.
+int TrainingSteps::micro_batches_of(const Batch& batch) const {
+  const std::int64_t rows = with_.session.micro_batch();
+  const std::int64_t even = (batch.global_count + place_.share.count - 1) / place_.share.count;
+  const std::int64_t samples = balance_ ? std::max<std::int64_t>(1, batch.count) : even;
+  return static_cast<int>((samples + rows - 1) / rows);
+}
+
+void TrainingSteps::before_update(bool is_last, const Batch& batch) {
+  if (straggler_.is_active() && with_.plan.ranks == 1 && is_last) slow_down(batch);
+  if (balance_) balance_->add(batch.count, 1e-9 * static_cast<double>(computed_in_step()));
+  Hyper& hyper = actions_.hyper();
+  if (peers_) {
+    peer_step_ = step_of_peer(actions_.loss() - step_loss_, batch.count);
+    time_.timed(Activity::communicate, [&] { peers_->before_update(peer_step_); });
+    hyper.learning_rate /= peers_->weight();
+  }
+  if (lazy_decay_)
+    time_.timed(Activity::update, [&] { lazy_decay_->before_update(hyper.learning_rate, batch); });
+}
+
+// An even share takes the whole time of a step that is emulated.
+void TrainingSteps::slow_down(const Batch& batch) {
+  const double share = balance_ ? static_cast<double>(batch.count * place_.share.count) /
+                                      static_cast<double>(batch.global_count)
+                                : 1;
+  const double computed = 1e-9 * static_cast<double>(computed_in_step());
+  const std::chrono::duration<double> left(straggler_.seconds_left(own_step_, computed, share));
+  time_.timed(Activity::emulate, [&] { std::this_thread::sleep_for(left); });
+}
+
+PeerStep TrainingSteps::step_of_peer(double loss, std::int64_t samples) {
+  PeerStep step;
+  step.step = step_ + 1;
+  step.learning_rate = actions_.hyper().learning_rate;
+  step.loss = loss;
+  step.samples = samples;
+  step.seconds = time_.trained();
+  step.next_test = with_.calendar.next_pause(met_step_);
+  step.is_due =
+      step.step == std::min(step.next_test, StepCalendar::next(met_step_, with_.calendar.record_every));
+  step.wants_to_stop = with_.stop.load(std::memory_order_relaxed);
+  return step;
+}
+
+// Workers that go at their own pace say how far all of them are.
+void TrainingSteps::meet_after_update() {
+  peer_step_.seconds = time_.trained() + time_.seconds_of_step();
+  if (lazy_decay_ && (peers_->is_due(step_) || step_ == with_.options.steps)) lazy_decay_->settle();
+  time_.timed(Activity::communicate, [&] { have_met_ = peers_->after_update(peer_step_); });
+  const std::optional<PeerProgress> progress = peers_->progress();
+  has_own_pace_ = progress.has_value();
+  if (!progress) return;
+  step_ = first_step_ + progress->steps;
+  samples_ = first_samples_ + progress->samples;
+}
+
+// All ranks tell how fast they are, and share the batches that follow accordingly.
+void TrainingSteps::rebalance() {
+  const double own = balance_->speed();
+  std::vector<double> speeds;
+  time_.timed(Activity::communicate, [&] { speeds = team_.gather(std::span(&own, 1)); });
+  if (!balance_->decide(speeds)) return;
+  const std::vector<std::int64_t>& shares = balance_->shares();
+  feed_.set_shares(shares);
+  with_.observer.on_warning(
+      fmt::format("step {}: speeds of {:.3g} samples/s; shares of the batch are now {} of {}", step_,
+                  fmt::join(speeds, ", "), fmt::join(shares, ", "),
+                  std::accumulate(shares.begin(), shares.end(), std::int64_t{0})));
+}
+
+// So that all ranks end with the same step.
+void TrainingSteps::agree_to_stop() {
+  is_stopped_ = with_.stop.load(std::memory_order_relaxed);
+  if (team_.is_alone()) return;
+  time_.timed(Activity::communicate, [&] { is_stopped_ = team_.any(is_stopped_); });
+}
+
+}  // namespace hocket
