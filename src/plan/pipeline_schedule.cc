@@ -1,8 +1,3 @@
-// All schedules are one: a stage does some forwards ahead, then a forward and a backward by turns, then the
-// backwards that are left. They differ in how many forwards are ahead:
-//   naive 0, gpipe all (Huang 2019), 1f1b and pipedream as many as there are stages behind (Narayanan 2019),
-//   interleaved 2 for each stage behind and a round of all stages for each further chunk (Narayanan 2021).
-
 #include "plan/pipeline_schedule.h"
 
 #include <algorithm>
@@ -11,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "plan/stage_course.h"
 
 namespace hocket {
 namespace {
@@ -20,54 +16,6 @@ constexpr std::array<PipelineSchedule, 5> kSchedules{
     PipelineSchedule::interleaved, PipelineSchedule::pipedream};
 
 constexpr int kMostActions = 1 << 24;
-
-int forwards_ahead(PipelineSchedule schedule, const PipelineShape& shape, int stage) {
-  const int behind = shape.stages - 1 - stage;
-  const int all = shape.micro_batches * shape.chunks;
-  switch (schedule) {
-    case PipelineSchedule::naive: return 0;
-    case PipelineSchedule::gpipe: return all;
-    case PipelineSchedule::one_f_one_b:
-    case PipelineSchedule::pipedream: return std::min(all, behind);
-    case PipelineSchedule::interleaved: break;
-  }
-  return std::min(all, 2 * behind + (shape.chunks - 1) * shape.stages);
-}
-
-// The actions of one stage, numbered: the k-th forward and the k-th backward it does.
-class Numbered {
- public:
-  Numbered(PipelineSchedule schedule, const PipelineShape& shape, int stage)
-      : shape_(shape), is_stream_(schedule == PipelineSchedule::pipedream), stage_(stage) {}
-
-  PipelineAction forward(int k) const {
-    return {ActionKind::forward, micro_batch(k), chunk(k), version(micro_batch(k))};
-  }
-  PipelineAction backward(int k) const {
-    return {ActionKind::backward, micro_batch(k), shape_.chunks - 1 - chunk(k), version(micro_batch(k))};
-  }
-  PipelineAction update(int k) const {
-    return {ActionKind::update, micro_batch(k), 0, is_stream_ ? micro_batch(k) + 1 : 1};
-  }
-
- private:
-  // As many micro-batches as there are stages pass through one chunk after the other, then the next ones.
-  int round() const { return shape_.stages * shape_.chunks; }
-  int chunk(int k) const { return shape_.chunks == 1 ? 0 : k % round() / shape_.stages; }
-  int micro_batch(int k) const {
-    return shape_.chunks == 1 ? k : k / round() * shape_.stages + k % shape_.stages;
-  }
-  // Updates that a stage has done before a forward, or that stage 0 had done before it.
-  int version(int micro_batch) const {
-    if (!is_stream_) return 0;
-    const int late = shape_.stages - 1 - (shape_.vertical_sync ? 0 : stage_);
-    return std::max(0, micro_batch - late);
-  }
-
-  const PipelineShape& shape_;
-  const bool is_stream_;
-  const int stage_;
-};
 
 }  // namespace
 
@@ -136,21 +84,10 @@ std::vector<PipelineAction> pipeline_actions(PipelineSchedule schedule, const Pi
                                              int stage) {
   check_shape(schedule, shape);
   HOCKET_CHECK(stage >= 0 && stage < shape.stages, "stage {} of {}", stage, shape.stages);
-  const Numbered numbered(schedule, shape, stage);
-  const int all = shape.micro_batches * shape.chunks;
-  const int ahead = forwards_ahead(schedule, shape, stage);
-
+  StageCourse course(schedule, shape, stage);
+  course.enter(shape.micro_batches);
   std::vector<PipelineAction> actions;
-  const auto backward = [&](int k) {
-    actions.push_back(numbered.backward(k));
-    if (schedule == PipelineSchedule::pipedream || k == all - 1) actions.push_back(numbered.update(k));
-  };
-  for (int k = 0; k < ahead; ++k) actions.push_back(numbered.forward(k));
-  for (int k = ahead; k < all; ++k) {
-    actions.push_back(numbered.forward(k));
-    backward(k - ahead);
-  }
-  for (int k = all - ahead; k < all; ++k) backward(k);
+  while (const std::optional<PipelineAction> action = course.next()) actions.push_back(*action);
   return actions;
 }
 
