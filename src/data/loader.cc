@@ -19,7 +19,8 @@ void check_options(const DataInfo& info, const LoaderOptions& options) {
   }
   HOCKET_CHECK(options.ranks > 0 && options.rank >= 0 && options.rank < options.ranks, "rank {} of {}",
                options.rank, options.ranks);
-  HOCKET_CHECK(options.depth > 1, "a ring of {} batches", options.depth);
+  HOCKET_CHECK(options.kept > 0 && options.ahead > 0, "a ring of {} + {} batches", options.kept,
+               options.ahead);
 }
 
 }  // namespace
@@ -27,7 +28,8 @@ void check_options(const DataInfo& info, const LoaderOptions& options) {
 Loader::Loader(const Dataset& dataset, const LoaderOptions& options) : dataset_(dataset), options_(options) {
   check_options(dataset.info(), options);
   position_ = wrapped(options.start);
-  for (int i = 0; i < options.depth; ++i) ring_.push_back(make_batch(dataset.info(), capacity()));
+  for (int i = 0; i < options.kept + options.ahead; ++i)
+    ring_.push_back(make_batch(dataset.info(), capacity()));
   indices_.reserve(static_cast<std::size_t>(capacity()));
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
@@ -103,7 +105,8 @@ void Loader::set_shares(std::vector<std::int64_t> weights) {
 
 const Batch& Loader::next() {
   std::unique_lock lock(mutex_);
-  released_ = taken_;  // The batch that the last call returned is free again.
+  // The oldest batch that the caller has is free again.
+  released_ = std::max<std::int64_t>(released_, taken_ + 1 - options_.kept);
   changed_.notify_all();
   while (ready_ == taken_ && failure_ == nullptr) changed_.wait(lock);
   if (ready_ == taken_) std::rethrow_exception(failure_);

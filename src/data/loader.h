@@ -29,7 +29,8 @@ struct LoaderOptions {
   int rank = 0;            // This rank takes its contiguous share of each batch.
   int ranks = 1;
   std::int64_t rows = 0;  // Of a batch, where there shall be more than the largest share has.
-  int depth = 3;          // Batches in the ring: one with the caller, the others ahead of it.
+  int kept = 1;           // Batches that the caller has at once,
+  int ahead = 2;          // and those that are gathered ahead of it.
 };
 
 // Gives batches without end, epoch after epoch, gathered ahead of the caller by one thread into a ring of
@@ -40,7 +41,7 @@ class Loader {
  public:
   Loader(const Dataset& dataset, const LoaderOptions& options);  // Throws ConfigError or DataError.
 
-  // The next batch, valid until the next call. Blocks until it is ready; rethrows what gather() threw.
+  // The next batch, valid until `kept` further calls. Blocks until it is ready; rethrows what gather() threw.
   const Batch& next();
 
   // From a batch on that no rank has gathered yet, ranks take shares of each in proportion to `weights`, by

@@ -19,6 +19,7 @@ struct BatchUnderWay {
   std::int64_t own_step = 0;  // Of this worker, where each goes at its own pace.
   int first = 0;              // The micro-batch that it begins with, as actions count them,
   int count = 0;              // and how many it has.
+  DataPosition after{};       // Where the next one begins.
 
   int index_of(const PipelineAction& action) const { return action.micro_batch - first; }
 };
@@ -52,6 +53,7 @@ class ActionRunner {
   Hyper& hyper() { return hyper_; }
   double loss() const { return loss_; }  // Summed since it was last taken; only in the last stage not 0.
   double take_loss() { return std::exchange(loss_, 0); }
+  void add_loss(double loss) { loss_ += loss; }     // Of stages behind.
   const Slot* updated() const { return updated_; }  // The last.
 
  private:

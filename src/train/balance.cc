@@ -32,6 +32,7 @@ TrainOptions with_chunks(TrainOptions options, const Team& team) {
   if (Discipline::parse(options.sync).kind != DisciplineKind::allreduce)
     throw ConfigError("--balance does not go with --sync {}", options.sync);
   refuse(team.mesh().size_of("dp") != team.size(), "a mesh with tp");
+  refuse(options.schedule.starts_with("pipedream"), "--schedule pipedream");
   refuse(options.zero > 0, "--zero");
   refuse(options.factors, "--factors");
   refuse(options.sync_batch_norm, "--sync-batch-norm");

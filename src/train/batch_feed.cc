@@ -20,9 +20,10 @@ BatchFeed::BatchFeed(const TrainOptions& given, const TrainOptions& options, con
       data_(data),
       reads_again_(has_peers(options, team) && never_caches(Discipline::parse(options.sync))) {}
 
-void BatchFeed::begin_at(const DataPosition& position, std::int64_t rows) {
+void BatchFeed::begin_at(const DataPosition& position, std::int64_t rows, int kept) {
   position_ = position;
   rows_ = rows;
+  kept_ = kept;
   if (!place_.is_driver) open();
 }
 
@@ -34,6 +35,7 @@ void BatchFeed::open() {
   loading.rank = place_.share.index;
   loading.ranks = place_.share.count;
   loading.rows = rows_;
+  loading.kept = kept_;
   loader_.emplace(*data_.train, loading);
 }
 

@@ -6,7 +6,8 @@ namespace hocket {
 
 MicroBatches::MicroBatches(Session& session, const PipelinePlan& plan, int stage, int most)
     : session_(session), plan_(plan), stage_(stage) {
-  const std::span<const PipelineAction> all = actions(most);
+  // What an endless stream keeps it keeps after two rounds of all stages.
+  const std::vector<PipelineAction> all = plan.actions(plan.is_stream() ? 2 * plan.ranks : most, stage);
   const int slots = most_in_flight(all, 0);
   for (int i = 0; i < slots; ++i) {
     slots_.push_back(session.program().training().make_slot());

@@ -19,7 +19,7 @@ class MicroBatches {
   // `stage`: this rank's place along pp.
   MicroBatches(Session& session, const PipelinePlan& plan, int stage, int most);
 
-  // What a step of so many micro-batches does here, in order.
+  // What a step of so many micro-batches that are updated together does here, in order.
   std::span<const PipelineAction> actions(std::int64_t count);
   int slots() const { return static_cast<int>(slots_.size()); }
   Slot& slot(const PipelineAction& action);

@@ -53,6 +53,7 @@ TrainOptions options_of_replica(const TrainOptions& options, const Team& team) {
   };
   refuse(team.mesh().size_of("tp") > 1, "--mesh with tp");
   refuse(team.mesh().size_of("pp") > 1, "--mesh with pp");
+  refuse(options.schedule.starts_with("pipedream"), "--schedule pipedream");
   refuse(options.zero > 0, "--zero");
   refuse(options.compress != "none", "--compress");
   refuse(options.factors, "--factors");

@@ -13,10 +13,15 @@ void StepRecorder::resume_at(std::int64_t step, std::int64_t samples) {
   last_ns_ = time_.trained_ns();
 }
 
-void StepRecorder::record(const StepState& state, bool together) {
+void StepRecorder::skip(const StepState& state) {
+  last_ = state;
+  last_ns_ = time_.trained_ns();
+}
+
+void StepRecorder::record(const StepState& state, Of whom) {
   double loss[] = {state.loss, static_cast<double>(state.loss_samples)};
-  if (together) team_.sum_along("dp", loss);
-  team_.sum_along("pp", std::span(loss, 1));  // The last stage's alone is not 0.
+  if (whom != Of::worker) team_.sum_along("dp", loss);
+  if (whom == Of::all) team_.sum_along("pp", std::span(loss, 1));  // Only one stage's is not 0.
   const std::int64_t now = time_.trained_ns();
   StepRecord record;
   record.step = state.step;
@@ -31,10 +36,10 @@ void StepRecorder::record(const StepState& state, bool together) {
   if (options_.optimizer.clip > 0 && state.updated != nullptr) {
     record.gradient_norm = scalar_output(session_.program().training(), *state.updated, "gradient_norm");
   }
-  if (options_.gradient_norms) record.gradient_norms = gradient_norms(session_, team_);
+  if (options_.gradient_norms && whom != Of::replicas)
+    record.gradient_norms = gradient_norms(session_, team_);
   record.tau = state.tau;
-  last_ = state;
-  last_ns_ = now;
+  skip(state);
   last_loss_ = record.loss;
   observer_.on_step(record);
 }

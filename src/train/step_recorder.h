@@ -26,8 +26,10 @@ class StepRecorder {
       : options_(options), session_(session), team_(team), time_(time), observer_(observer) {}
 
   void resume_at(std::int64_t step, std::int64_t samples);
-  // `together`: all ranks record the same step, and the loss is of all of them; else it is this worker's own.
-  void record(const StepState& state, bool together);
+  // Whose loss a record is of: all those call it at the same time.
+  enum class Of : std::uint8_t { worker, replicas, all };
+  void record(const StepState& state, Of whom);
+  void skip(const StepState& state);  // Another stage records it.
 
   std::int64_t last_step() const { return last_.step; }
   double last_loss() const { return last_loss_; }

@@ -102,8 +102,14 @@ class Training {
     steps_.leave_meeting();
   }
 
-  // Of this worker's own loss, where it has not met the others.
-  void record_step() { recorder_.record(steps_.take_state(), steps_.have_met() || !steps_.has_own_pace()); }
+  // Of this worker's own loss, where it has not met the others; by the first stage, where others are behind.
+  void record_step() {
+    const StepState state = steps_.take_state();
+    if (steps_.is_under_way() && team_.share("pp").index > 0) return recorder_.skip(state);
+    recorder_.record(state, steps_.is_under_way()                         ? StepRecorder::Of::replicas
+                            : steps_.have_met() || !steps_.has_own_pace() ? StepRecorder::Of::all
+                                                                          : StepRecorder::Of::worker);
+  }
 
   void evaluate() {
     open_evaluator();

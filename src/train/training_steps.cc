@@ -39,6 +39,11 @@ TrainingSteps::TrainingSteps(const StepContext& context)
     const std::int64_t rows = context.session.micro_batch();
     balance_.emplace(team_.size(), std::max<std::int64_t>((options.batch + rows - 1) / rows, team_.size()));
   }
+  if (context.plan.is_stream()) {
+    notes_.emplace(team_, time_);
+    stream_.emplace(context.plan, team_.share("pp").index, actions_,
+                    [this](bool is_empty) { return enter_batch(is_empty); });
+  }
   set_hooks();
 }
 
@@ -58,19 +63,18 @@ void TrainingSteps::begin_after(const RunProgress& before) {
   step_ = own_step_ = met_step_ = first_step_ = before.step;
   samples_ = first_samples_ = before.samples;
   const std::int64_t rows = with_.session.micro_batch() * with_.options.micro_batches;
-  feed_.begin_at(before.position, balance_ ? rows * team_.size() : rows);
+  feed_.begin_at(before.position, balance_ ? rows * team_.size() : rows, batches_kept());
+  position_ = feed_.position();
   if (peers_) peers_->begin(step_);
   agree_to_stop();
 }
 
-RunProgress TrainingSteps::progress() const {
-  return {step_, samples_, time_.trained_ns(), feed_.position()};
-}
+RunProgress TrainingSteps::progress() const { return {step_, samples_, time_.trained_ns(), position_}; }
 
 double TrainingSteps::epochs() const {
   const auto size = static_cast<double>(with_.data.train->info().size);
   if (has_own_pace_) return static_cast<double>(samples_) / size;
-  return static_cast<double>(feed_.position().epoch) + static_cast<double>(feed_.position().sample) / size;
+  return static_cast<double>(position_.epoch) + static_cast<double>(position_.sample) / size;
 }
 
 StepState TrainingSteps::take_state() {
@@ -89,12 +93,14 @@ void TrainingSteps::take() {
   time_.begin_step();
   actions_.begin_step(step_, own_step_);
   if (peers_) peer_step_ = step_of_peer(0, 0);
-  const std::int64_t samples = place_.is_driver ? pass_batch() : train_on_batch();
+  const std::int64_t samples = stream_            ? pass_batch_of_stream()
+                               : place_.is_driver ? pass_batch()
+                                                  : train_on_batch();
   ++step_;
   ++own_step_;
   samples_ += samples;
   if (peers_) meet_after_update();
-  if (have_met_) agree_to_stop();
+  if (have_met_ && !is_under_way()) agree_to_stop();
   time_.end_step();
   if (balance_ && balance_->is_due(step_)) rebalance();
 }
@@ -102,7 +108,9 @@ void TrainingSteps::take() {
 // A batch that is for others; its samples.
 std::int64_t TrainingSteps::pass_batch() {
   with_.observer.on_span(Activity::update, now_ns(), now_ns());
-  return feed_.pass();
+  const std::int64_t samples = feed_.pass();
+  position_ = feed_.position();
+  return samples;
 }
 
 // The samples of the batch of all workers.
@@ -113,15 +121,51 @@ std::int64_t TrainingSteps::train_on_batch() {
   actions_.begin_batch((peers_ ? place_.share.count : 1.0) / static_cast<double>(batch->global_count));
   step_computed_ = time_.computed_ns();
   step_loss_ = actions_.loss();
-  const BatchUnderWay under_way{batch, step_, own_step_, 0, micro_batches_of(*batch)};
+  position_ = feed_.position();
+  const BatchUnderWay under_way{batch, step_, own_step_, 0, micro_batches_of(*batch), position_};
   const std::span<const PipelineAction> actions = actions_.micro_batches().actions(under_way.count);
   for (std::size_t i = 0; i < actions.size(); ++i) {
     actions_.expect(actions.subspan(i));
     actions_.perform(actions[i], under_way);
   }
-  if (with_.plan.is_stream()) actions_.micro_batches().end_versions(under_way.count);
   loss_samples_ += batch->count;
   return batch->global_count;
+}
+
+// The same for the next batch of a stream, behind which others may be under way.
+std::int64_t TrainingSteps::pass_batch_of_stream() {
+  step_computed_ = time_.computed_ns();
+  const BatchUnderWay passed = stream_->pass_batch();
+  actions_.add_loss(notes_->pass(actions_.take_loss(), with_.stop.load(std::memory_order_relaxed)));
+  position_ = passed.after;
+  loss_samples_ += passed.batch->count;
+  return passed.batch->global_count;
+}
+
+// A stream drains where the run wants the weights of one step: to be tested or saved, or because it ends.
+std::optional<BatchUnderWay> TrainingSteps::enter_batch(bool is_first) {
+  if (is_first) {
+    entered_step_ = step_;
+    drain_step_ = next_drain();
+  } else if (entered_step_ == drain_step_ || !notes_->may_enter(with_.stop.load(std::memory_order_relaxed))) {
+    return std::nullopt;
+  }
+  const Batch* batch = nullptr;
+  time_.timed(Activity::data, [&] { batch = &feed_.next(); });
+  const std::int64_t step = entered_step_++;
+  return BatchUnderWay{batch, step, step, 0, micro_batches_of(*batch), feed_.position()};
+}
+
+std::int64_t TrainingSteps::next_drain() const {
+  const std::int64_t pause = with_.calendar.next_pause(step_);
+  return with_.options.gradient_norms  // Of all stages at once.
+             ? std::min(pause, StepCalendar::next(step_, with_.calendar.record_every))
+             : pause;
+}
+
+// Those of the micro-batches in flight, of which one is looked at ahead; some batches may be shorter.
+int TrainingSteps::batches_kept() const {
+  return stream_ ? with_.plan.ranks / with_.options.micro_batches + 3 : 1;
 }
 
 // As many as the largest share of a batch has, so that all ranks have as many; where each has as many as it
