@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "report/bubbles.h"
 #include "train/file_system.h"
 
 namespace hocket {
@@ -200,6 +201,13 @@ void read_trace(const fs::path& path, RunData& run) {
   reader.finish();
 }
 
+// Of a pipeline, as its mesh says: "pp=2,dp=2".
+int stages_of(const RunData& run) {
+  const std::string mesh = run.find_summary("mesh").value_or("");
+  const std::size_t at = mesh.find("pp=");
+  return at == std::string::npos ? 1 : std::max(1, std::atoi(mesh.c_str() + at + 3));
+}
+
 }  // namespace
 
 std::optional<std::string> RunData::find_summary(std::string_view key) const {
@@ -230,6 +238,10 @@ RunData load_run(const fs::path& folder) {
   read_metrics(folder / "metrics.jsonl", run);
   if (const auto text = find_text(folder / "config.toml")) run.settings = parse_settings(*text);
   read_trace(folder / "trace.json", run);
+  if (run.find_number("bubble_fraction")) {
+    const double ranks = std::clamp(run.find_number("workers").value_or(1), 1.0, 1e6);
+    mark_bubbles(run.trace, stages_of(run), static_cast<int>(ranks));
+  }
   return run;
 }
 

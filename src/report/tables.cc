@@ -48,15 +48,16 @@ struct Figure {
   Format format;
 };
 
-constexpr std::array<Figure, 9> kFigures{{{"test_accuracy", "Test accuracy", percent},
-                                          {"best_test_accuracy", "Best test accuracy", percent},
-                                          {"test_loss", "Test loss", plain},
-                                          {"time_to_target", "Time to target", seconds},
-                                          {"train_seconds", "Training time", seconds},
-                                          {"samples_per_second", "Samples per second", count},
-                                          {"steps", "Steps", count},
-                                          {"parameters", "Parameters", count},
-                                          {"peak_rss_bytes", "Peak memory", bytes}}};
+constexpr std::array<Figure, 10> kFigures{{{"test_accuracy", "Test accuracy", percent},
+                                           {"best_test_accuracy", "Best test accuracy", percent},
+                                           {"test_loss", "Test loss", plain},
+                                           {"time_to_target", "Time to target", seconds},
+                                           {"train_seconds", "Training time", seconds},
+                                           {"samples_per_second", "Samples per second", count},
+                                           {"steps", "Steps", count},
+                                           {"parameters", "Parameters", count},
+                                           {"bubble_fraction", "Bubble", percent},
+                                           {"peak_rss_bytes", "Peak memory", bytes}}};
 
 std::string show(const RunData& run, const Figure& figure) {
   const auto value = run.find_number(figure.key);

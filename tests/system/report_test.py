@@ -98,6 +98,30 @@ def check(chromium, page, charts):
     print(f"{os.path.basename(page)}: {charts} charts, {drawn} pixels")
 
 
+def check_pipeline(chromium):
+    """A real pipeline shows its stages, and its bubbles as they were measured."""
+    subprocess.run([HOCKET, "train", "--quiet", "--model", "mlp,hidden=32x24x16", "--data", "synthetic:mnist,samples=640",
+                    "--batch", "64", "--steps", "6", "--eval-every", "6", "--threads", "1", "--mesh", "pp=2", "--microbatches", "4",
+                    "--emulate-compute", "0.2", "--out", "run-p"], check=True)
+    page = render("pipeline.html", "run-p")
+    with open(page) as file:
+        html = file.read()
+    with open("run-p/summary.json") as file:
+        measured = json.load(file)["bubble_fraction"]
+    run = json.loads(re.search(r"<script[^>]*application/json[^>]*>(.*?)</script>", html, re.S)[1])["runs"][0]
+    names = [name["text"] for name in run["trace"]["names"]]
+    lanes = [index for index, lane in enumerate(run["trace"]["lanes"]) if lane["thread"] == "training"]
+    assert [run["trace"]["lanes"][lane]["process"] for lane in lanes] == ["rank 0, stage 0", "rank 1, stage 1"], lanes
+    updates = sorted(start + length for lane, name, start, length in run["trace"]["spans"] if names[name] == "update")
+    begin, end = updates[1], updates[-1]  # All steps but the first.
+    bubbles = [max(0, min(start + length, end) - max(start, begin)) for lane, name, start, length in run["trace"]["spans"]
+               if names[name] == "bubble"]
+    assert abs(sum(bubbles) / (2 * (end - begin)) - measured) < 0.03, (sum(bubbles), begin, end, measured)
+    if chromium:
+        dom = browse(chromium, page)
+        assert min(drawn_pixels(dom)) > 1000 and 'data-kind="bubble"' in dom
+
+
 def main():
     if not os.path.exists(HOCKET):
         skip(f"{HOCKET} is not built")
@@ -106,6 +130,7 @@ def main():
     make_run("run-b", "lenet", 0.006, emulated=False)
     one = render("one.html", "run-a")
     two = render("two.html", "run-a", "run-b")
+    check_pipeline(chromium)
     if not chromium:
         skip("chromium is missing; the pages were written but not opened")
     check(chromium, one, charts=8)

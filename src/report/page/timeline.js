@@ -79,10 +79,14 @@
     for (const [, name, start, length] of lane.spans) {
       const x = xOf(start), stop = xOf(start + length);
       if (stop < labelWidth || x > width() || (stop - drawnTo < 0.3 && stop - x < 0.3)) continue;
-      context.fillStyle = colors[name];
-      context.fillRect(x, y, Math.max(0.6, stop - x - (stop - x > 4 ? 1 : 0)), barHeight);
-      drawnTo = stop;
       const text = lane.names[name].text;
+      context.fillStyle = colors[name];
+      context.globalAlpha = text === "forward" ? 0.7 : 1;
+      if (lane.names[name].kind === "bubble") context.fillRect(x, y + barHeight / 2 - 2, Math.max(0.6, stop - x), 4);
+      else context.fillRect(x, y, Math.max(0.6, stop - x - (stop - x > 4 ? 1 : 0)), barHeight);
+      context.globalAlpha = 1;
+      drawnTo = stop;
+      if (lane.names[name].kind === "bubble") continue;
       if (stop - x > 24 && context.measureText(text).width < stop - x - 8) {
         context.fillStyle = "#10151a";
         context.fillText(text, Math.max(x, labelWidth) + 4, y + barHeight / 2 + 0.5);
