@@ -12,36 +12,12 @@
 #include "base/rng.h"
 #include "jobs/job_agent.h"
 #include "jobs/job_coordinator.h"
+#include "jobs/memory_job_store.h"
 
 namespace hocket {
 namespace {
 
 constexpr double kStep = 0.1;
-
-class MemoryStore final : public JobStore {
- public:
-  std::vector<JobRecord> jobs() override {
-    std::vector<JobRecord> all;
-    for (const auto& [id, text] : jobs_) all.push_back(job_record_from_json(text));
-    return all;
-  }
-  std::vector<ClusterMachine> machines() override {
-    std::vector<ClusterMachine> all;
-    for (const auto& [id, text] : machines_) all.push_back(machine_from_json(text));
-    return all;
-  }
-  void save(const JobRecord& record) override {
-    if (is_full) throw Error("the disk is full");
-    jobs_[record.job.id] = to_json_text(record);
-  }
-  void save(int index, const ClusterMachine& machine) override { machines_[index] = to_json_text(machine); }
-
-  bool is_full = false;
-
- private:
-  std::map<JobId, std::string> jobs_;
-  std::map<int, std::string> machines_;
-};
 
 // What really runs, wherever: the judge of "never twice at once".
 struct Witness {
@@ -166,7 +142,7 @@ class SimulatedJobs final : public JobOutbox {
   }
 
   JobCoordinator& coordinator() { return *coordinator_; }
-  MemoryStore store;
+  MemoryJobStore store;
   Witness witness;
 
  private:
@@ -284,7 +260,7 @@ TEST(JobCrashes, WhatTheDiskDoesNotTakeDoesNotHappen) {
 }
 
 TEST(JobCoordinator, JobsOfAMachineThatIsAwayGoElsewhereOnceSomebodySaysSo) {
-  MemoryStore store;
+  MemoryJobStore store;
   struct Nobody final : JobOutbox {
     void send(int /*machine*/, const JobMessage& /*message*/) override {}
   } outbox;

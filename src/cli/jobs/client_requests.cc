@@ -116,6 +116,13 @@ Json refusal(const std::string& why, int exit_code) { return {{"error", why}, {"
 
 }  // namespace
 
+bool is_question(const std::string& request) {
+  const Json json = Json::parse(request, nullptr, false);
+  if (!json.is_object() || !json.contains("verb")) return false;
+  const Json& verb = json.at("verb");
+  return verb == "list" || verb == "show" || verb == "logs";
+}
+
 std::string answer_request(JobCoordinator& coordinator, const std::filesystem::path& jobs_folder,
                            const std::string& request) {
   Json answer;

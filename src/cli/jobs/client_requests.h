@@ -7,6 +7,9 @@
 
 namespace hocket {
 
+// Whether to answer it changes nothing: it need not wait for the disk.
+bool is_question(const std::string& request);
+
 // The coordinator's side of submit, list, show, cancel, retry and logs: a request and its answer are JSON.
 // An answer has "error" and "exit_code" where the request could not be done. Throws nothing.
 std::string answer_request(JobCoordinator& coordinator, const std::filesystem::path& jobs_folder,

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <functional>
 #include <map>
-#include <optional>
-#include <string>
 
-#include "jobs/job_coordinator.h"
+#include "jobs/coordinator_thread.h"
 #include "net/framed_stream.h"
 #include "net/listener.h"
 #include "net/liveness.h"
@@ -13,43 +10,37 @@
 namespace hocket {
 
 // The coordinator of the jobs on the network: agents, and clients with a request each. Used by one thread,
-// which calls serve_once() again and again. A store that cannot write is logged and tried again.
-class JobServer final : public JobOutbox {
+// which calls serve_once() again and again; it never waits for the disk, so that agents hear from it and
+// questions are answered at any time.
+class JobServer {
  public:
-  // `answer` makes the answer to a client's request; it throws nothing.
-  using Answer = std::function<std::string(JobCoordinator& coordinator, const std::string& request)>;
-
-  JobServer(JobStore& store, const JobCoordinatorOptions& options, Listener listener, const JobKey& key,
-            Log log, Answer answer);
+  JobServer(CoordinatorThread& coordinator, Listener listener, const JobKey& key)
+      : coordinator_(coordinator), listener_(std::move(listener)), key_(key) {}
 
   Endpoint endpoint() const { return listener_.endpoint(); }
   void serve_once(std::vector<pollfd> others, TimePoint until);
-
-  void send(int machine, const JobMessage& message) override;
 
  private:
   struct Line {
     FramedStream stream;
     bool is_agent;
-    int machine = -1;  // Once its agent has said who it is.
     Liveness liveness;
-    bool is_answered = false;
+    bool has_asked = false;   // A client asks once.
+    bool is_waiting = false;  // For its answer.
   };
 
   void take(Accepted accepted, TimePoint now);
-  bool hear(Line& line, TimePoint now);  // False when it is to be closed.
-  void hear_agent(Line& line, const JobMessage& message);
-  void welcome(Line& line, const AgentArrives& agent);
-  void say_once(const std::string& trouble);
+  bool hear(LineNumber number, Line& line, TimePoint now);  // False when it is to be closed.
+  void hear_agent(LineNumber number, const JobMessage& message);
+  void hear_client(LineNumber number, Line& line, std::string request);
+  void pass_on(SaidOnLine said, TimePoint now);
+  void close(LineNumber number);
 
+  CoordinatorThread& coordinator_;
   Listener listener_;
   JobKey key_;
-  Log log_;
-  Answer answer_;
-  std::map<std::uint64_t, Line> lines_;
-  std::uint64_t next_line_ = 0;
-  std::string trouble_;  // Said already.
-  JobCoordinator coordinator_;
+  std::map<LineNumber, Line> lines_;
+  LineNumber next_line_ = 0;
 };
 
 }  // namespace hocket

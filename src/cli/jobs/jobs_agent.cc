@@ -20,8 +20,7 @@
 namespace hocket {
 namespace {
 
-// A disk that is slow to sync holds up the coordinator; nobody is lost for that.
-constexpr HeartbeatTiming kHeartbeat{Seconds(0.5), Seconds(30)};
+constexpr HeartbeatTiming kHeartbeat{Seconds(0.5), Seconds(10)};
 constexpr Seconds kTick{0.1};
 constexpr Seconds kCallTimeout{2.0};
 constexpr Seconds kRetry{0.2};

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/exit_code.h"
+#include "cli/jobs/client_requests.h"
 #include "cli/jobs/jobs_verbs.h"
 #include "cli/jobs/scheduler_place.h"
 #include "cli/terminal.h"
@@ -18,14 +19,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Seconds kPatience{30.0};
+constexpr Seconds kPatience{10.0};
+constexpr Seconds kDiskPatience{120.0};  // A change is answered once it is on disk.
 
 // Asks the coordinator. What it refuses is an error here.
 Json ask(const Arguments& arguments, const Json& request) {
-  const TimePoint deadline = after(kPatience);
   const SchedulerPlace place = place_of(arguments);
-  FramedStream stream = call_scheduler(place, Purpose::control, deadline);
+  FramedStream stream = call_scheduler(place, Purpose::control, after(kPatience));
   const std::string text = request.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const TimePoint deadline = after(is_question(text) ? kPatience : kDiskPatience);
   stream.send(std::as_bytes(std::span(text)));
   while (true) {
     try {

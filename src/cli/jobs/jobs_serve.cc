@@ -58,10 +58,11 @@ int run_jobs_serve(const Arguments& arguments) {
   listening.plaintext = place.plaintext;
   Listener listener(listen_at(endpoint), key, listening, log_to_stderr());
   SignalsToPoll signals{SIGINT, SIGTERM};
-  JobServer server(store, options, std::move(listener), key, log_to_stderr(),
-                   [&](JobCoordinator& jobs, const std::string& request) {
-                     return answer_request(jobs, place.jobs_folder(), request);
-                   });
+  CoordinatorThread coordinator(store, options, log_to_stderr(),
+                                [&](JobCoordinator& jobs, const std::string& request) {
+                                  return answer_request(jobs, place.jobs_folder(), request);
+                                });
+  JobServer server(coordinator, std::move(listener), key);
   write_file_atomically(posix_file_system(), place.address_file(), to_string(server.endpoint()) + '\n');
   write_message(fmt::format("hocket: scheduling jobs by {} at {} in {}", options.policy->name,
                             to_string(server.endpoint()), place.folder.string()));

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -70,10 +69,6 @@ FileDescriptor lock_file(const std::filesystem::path& file, std::string_view who
     std::this_thread::sleep_for(Seconds(0.05));
   }
   return lock;
-}
-
-double seconds_since_1970() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace hocket

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/arguments.h"
+#include "jobs/job_clock.h"
 #include "net/authenticate.h"
 #include "net/file_descriptor.h"
 #include "net/framed_stream.h"
@@ -35,7 +36,5 @@ FramedStream call_scheduler(const SchedulerPlace& place, Purpose purpose, TimePo
 // Holds `file` locked until it is destroyed, and in children that are not executed. Waits for `patience`,
 // then throws ConfigError: `who` is there already.
 FileDescriptor lock_file(const std::filesystem::path& file, std::string_view who, Seconds patience);
-
-double seconds_since_1970();
 
 }  // namespace hocket

@@ -34,6 +34,10 @@ class Cluster:
     def start_agent(self, name):
         self.agents[name] = self.spawn("agent", "--name", name, "--slots", str(self.agent_slots[name]))
 
+    def log_text(self):
+        """What the coordinator and the agents have said."""
+        return pathlib.Path(self.log.name).read_text()
+
     def answers(self):
         return (self.folder / "key").exists() and self.call("list").returncode == 0
 
