@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "jobs/job_clock.h"
@@ -10,7 +11,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{100};
+constexpr double kTick = 0.1;  // Seconds.
 
 std::vector<std::byte> bytes_of(const std::string& text) {
   const auto bytes = std::as_bytes(std::span(text));
@@ -83,15 +84,24 @@ std::vector<SaidOnLine> CoordinatorThread::take_said() {
 
 void CoordinatorThread::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
+  Seconds pause{0};
   while (!stop.stop_requested()) {
-    has_heard_.wait_for(lock, stop, kTick, [&] { return !heard_.empty(); });
+    has_heard_.wait_for(lock, stop, pause, [&] { return !heard_.empty(); });
     for (const auto& [line, what] : std::exchange(heard_, {})) handle(line, what);
-    try {
-      coordinator_.decide(seconds_since_1970());
-      trouble_.clear();
-    } catch (const std::exception& error) {
-      say_once(error.what());
-    }
+    pause = decide();
+  }
+}
+
+// Returns for how long nothing needs to be decided if nothing is heard.
+Seconds CoordinatorThread::decide() {
+  try {
+    const double now = seconds_since_1970();
+    const double wake = coordinator_.decide(now).value_or(now + kTick);
+    trouble_.clear();
+    return Seconds(std::clamp(wake - seconds_since_1970(), 0.0, kTick));
+  } catch (const std::exception& error) {
+    say_once(error.what());
+    return Seconds(kTick);
   }
 }
 

@@ -65,6 +65,7 @@ class CoordinatorThread final : public JobOutbox {
 
   void send(int machine, const JobMessage& message) override;
   void work(const std::stop_token& stop);
+  Seconds decide();
   void handle(LineNumber line, const HeardOnLine& what);
   void welcome(LineNumber line, const AgentArrives& agent);
   void close(LineNumber line);

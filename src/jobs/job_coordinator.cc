@@ -297,9 +297,9 @@ ClusterState JobCoordinator::state_at(double now) const {
   return state;
 }
 
-void JobCoordinator::decide(double now) {
+std::optional<double> JobCoordinator::decide(double now) {
   const ClusterState state = state_at(now);
-  if (state.jobs.empty()) return;
+  if (state.jobs.empty()) return std::nullopt;
   const Decisions decisions = options_.policy->decide(state, options_.policy_options);
   const auto id_of = [&](std::size_t index) { return state.jobs[index].id; };
   for (const std::size_t index : decisions.renewals) records_.at(id_of(index)).job.slice_began = now;
@@ -307,6 +307,7 @@ void JobCoordinator::decide(double now) {
   for (const std::size_t index : decisions.stops) stop(id_of(index), {});
   for (const JobStart& resize : decisions.resizes) stop(id_of(resize.job), resize.allocation);
   for (const JobStart& each : decisions.starts) start(id_of(each.job), each.allocation, each.host, now);
+  return decisions.wake;
 }
 
 }  // namespace hocket

@@ -45,7 +45,8 @@ class JobCoordinator {
   void on_arrival(int machine, const AgentArrives& agent, double now);
   void on_departure(int machine);
   void on_ended(int machine, const AttemptEnded& ended, double now);
-  void decide(double now);  // At least a few times a second.
+  // Returns when to decide again at the latest, if not a few times a second.
+  std::optional<double> decide(double now);
 
   const std::map<JobId, JobRecord>& records() const { return records_; }
   const std::vector<ClusterMachine>& machines() const { return machines_; }
