@@ -111,8 +111,11 @@ void CoordinatorThread::handle(LineNumber line, const HeardOnLine& what) {
   if (std::holds_alternative<LineClosed>(what)) return leave(line);
   try {
     if (const auto* agent = std::get_if<AgentArrives>(&what)) return welcome(line, *agent);
-    if (const auto machine = machines_.find(line); machine != machines_.end())
-      coordinator_.on_ended(machine->second, std::get<AttemptEnded>(what), seconds_since_1970());
+    const auto machine = machines_.find(line);
+    if (machine == machines_.end()) return;
+    if (const auto* rate = std::get_if<AttemptRate>(&what))
+      return coordinator_.on_rate(machine->second, *rate);
+    coordinator_.on_ended(machine->second, std::get<AttemptEnded>(what), seconds_since_1970());
   } catch (const std::exception& error) {  // The agent tells again when it comes back.
     say_once(error.what());
     close(line);

@@ -21,7 +21,7 @@ struct ClientRequest {
 };
 struct LineClosed {};
 // What comes over a line.
-using HeardOnLine = std::variant<AgentArrives, AttemptEnded, ClientRequest, LineClosed>;
+using HeardOnLine = std::variant<AgentArrives, AttemptEnded, AttemptRate, ClientRequest, LineClosed>;
 
 // What goes out over a line; nothing at all: it is to be closed.
 struct SaidOnLine {

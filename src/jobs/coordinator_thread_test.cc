@@ -11,8 +11,6 @@
 namespace hocket {
 namespace {
 
-using namespace std::chrono_literals;
-
 class SlowStore final : public JobStore {
  public:
   std::vector<JobRecord> jobs() override { return store_.jobs(); }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 #include "jobs/job_order.h"
@@ -10,6 +11,8 @@
 namespace hocket {
 namespace {
 
+constexpr std::size_t kMostRates = 8;
+constexpr std::size_t kRatesOfPace = 3;  // One may be an accident.
 constexpr int kPeerFailed = 4, kInterrupted = 130, kTerminated = 143;
 
 // It was ended from outside, or lost a rank: its checkpoint is good, and it can go on.
@@ -55,6 +58,12 @@ void judge(JobRecord& record, const AttemptEnded& ended, bool was_told, int most
                   fmt::format("gave up after {} restarts: {}", most_restarts, text_of(ended)));
   record.reason = text_of(ended);
   wait_again(record, now);
+}
+
+// What was measured holds no longer.
+void forget_pace(JobRecord& record) {
+  record.job.pace.reset();
+  record.rates.clear();
 }
 
 bool is_among(const std::vector<JobAttempt>& all, const JobAttempt& which) {
@@ -205,6 +214,31 @@ void JobCoordinator::on_ended(int machine, const AttemptEnded& ended, double now
   outbox_.send(machine, ForgetAttempt{ended.which});
 }
 
+JobRecord* JobCoordinator::partner_of(const JobRecord& record) {
+  for (auto& [id, other] : records_) {
+    if (other.is_active() && (record.job.host == id || other.job.host == record.job.id)) return &other;
+  }
+  return nullptr;
+}
+
+void JobCoordinator::on_rate(int machine, const AttemptRate& rate) {
+  const auto found = records_.find(rate.which.job);
+  if (found == records_.end() || !(rate.samples_per_second > 0)) return;
+  JobRecord& record = found->second;
+  if (record.job.state != JobState::running || !record.is_on(machine) || record.attempt != rate.which.attempt)
+    return;
+  record.rates.push_back(rate.samples_per_second);
+  if (record.rates.size() > kMostRates) record.rates.erase(record.rates.begin() + 1);
+  const std::size_t count = record.rates.size() - 1;
+  if (count == 0) return;
+  const double mean = std::accumulate(record.rates.begin() + 1, record.rates.end(), 0.0) / count;
+  if (partner_of(record) == nullptr) {
+    record.rate_alone = mean;
+  } else if (record.rate_alone && count >= kRatesOfPace) {
+    record.job.pace = mean / *record.rate_alone;
+  }
+}
+
 void JobCoordinator::lose_attempt(JobId id, const char* how, double now) {
   AttemptEnded ended;
   ended.which = {id, records_.at(id).attempt};
@@ -215,6 +249,7 @@ void JobCoordinator::lose_attempt(JobId id, const char* how, double now) {
 
 // An attempt that was lost with its agent does not count against the job.
 void JobCoordinator::end_attempt(JobId id, const AttemptEnded& ended, bool is_told_by_agent, double now) {
+  if (JobRecord* partner = partner_of(records_.at(id))) forget_pace(*partner);
   change(id, [&](JobRecord& record) {
     const bool was_told = record.job.state == JobState::stopping || !is_told_by_agent;
     settle(record.job, now);
@@ -245,6 +280,8 @@ void JobCoordinator::start(JobId id, const Allocation& allocation, std::optional
     ++record.attempt;
   });
   const JobRecord& record = records_.at(id);
+  forget_pace(records_.at(id));
+  if (JobRecord* partner = partner_of(records_.at(id))) forget_pace(*partner);
   outbox_.send(allocation.front().machine, StartAttempt{{id, record.attempt},
                                                         record.job.workers(),
                                                         record.words,

@@ -45,6 +45,7 @@ class JobCoordinator {
   void on_arrival(int machine, const AgentArrives& agent, double now);
   void on_departure(int machine);
   void on_ended(int machine, const AttemptEnded& ended, double now);
+  void on_rate(int machine, const AttemptRate& rate);
   // Returns when to decide again at the latest, if not a few times a second.
   std::optional<double> decide(double now);
 
@@ -60,6 +61,7 @@ class JobCoordinator {
   void stop(JobId id, const Allocation& next);
   void lose_attempt(JobId id, const char* how, double now);
   void end_attempt(JobId id, const AttemptEnded& ended, bool is_told_by_agent, double now);
+  JobRecord* partner_of(const JobRecord& record);  // With whom it shares slots, if with anybody.
   std::map<std::string, double> mean_lengths() const;
 
   JobStore& store_;

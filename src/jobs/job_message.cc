@@ -1,5 +1,7 @@
 #include "jobs/job_message.h"
 
+#include <bit>
+
 #include "base/error.h"
 #include "net/wire.h"
 
@@ -40,6 +42,10 @@ void put(WireWriter& out, const StartAttempt& start) {
 void put(WireWriter& out, const StopAttempt& stop) { put(out, stop.which); }
 void put(WireWriter& out, const ForgetAttempt& forget) { put(out, forget.which); }
 void put(WireWriter& /*out*/, const AgentBeat& /*beat*/) {}
+void put(WireWriter& out, const AttemptRate& rate) {
+  put(out, rate.which);
+  out.put(std::bit_cast<std::uint64_t>(rate.samples_per_second));
+}
 
 JobAttempt attempt_from(WireReader& in) {
   JobAttempt which;
@@ -88,6 +94,13 @@ StartAttempt start_from(WireReader& in) {
   return start;
 }
 
+AttemptRate rate_from(WireReader& in) {
+  AttemptRate rate;
+  rate.which = attempt_from(in);
+  rate.samples_per_second = std::bit_cast<double>(in.get<std::uint64_t>());
+  return rate;
+}
+
 JobMessage body_from(std::uint8_t kind, WireReader& in) {
   switch (kind) {
     case 0: return arrival_from(in);
@@ -96,6 +109,7 @@ JobMessage body_from(std::uint8_t kind, WireReader& in) {
     case 3: return ended_from(in);
     case 4: return ForgetAttempt{attempt_from(in)};
     case 5: return AgentBeat{};
+    case 6: return rate_from(in);
     default: throw NetError("jobs: a message of the unknown kind {}", kind);
   }
 }

@@ -51,9 +51,13 @@ struct ForgetAttempt {  // To an agent: its end is known and kept.
   JobAttempt which;
 };
 struct AgentBeat {};  // Both ways.
+struct AttemptRate {  // From an agent: how fast it was between its last two rows of metrics.
+  JobAttempt which;
+  double samples_per_second = 0;
+};
 
-using JobMessage =
-    std::variant<AgentArrives, StartAttempt, StopAttempt, AttemptEnded, ForgetAttempt, AgentBeat>;
+using JobMessage = std::variant<AgentArrives, StartAttempt, StopAttempt, AttemptEnded, ForgetAttempt,
+                                AgentBeat, AttemptRate>;
 
 // The body of a frame on the wire. decode_job_message() throws NetError for bytes that no encode() has made.
 std::vector<std::byte> encode(const JobMessage& message);

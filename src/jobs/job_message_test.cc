@@ -24,7 +24,8 @@ std::vector<JobMessage> all_messages() {
           StopAttempt{{1, 2}},
           AttemptEnded{{1, 2}, 3, 0, "why", "line"},
           ForgetAttempt{{1, 2}},
-          AgentBeat{}};
+          AgentBeat{},
+          AttemptRate{{1, 2}, 1234.5}};
 }
 
 TEST(JobMessage, ComesBackAsItWas) {

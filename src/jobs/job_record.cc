@@ -103,7 +103,8 @@ std::string to_json_text(const JobRecord& record) {
                {"is_cancelled", record.is_cancelled},
                {"next", shares_json(record.next)},
                {"ended", record.ended},
-               {"reason", record.reason}});
+               {"reason", record.reason},
+               {"rate_alone", optional_json(record.rate_alone)}});
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -119,6 +120,7 @@ JobRecord job_record_from_json(const std::string& text) {
     record.next = shares_from(json.at("next"));
     json.at("ended").get_to(record.ended);
     json.at("reason").get_to(record.reason);
+    record.rate_alone = optional_from<double>(json.value("rate_alone", Json(nullptr)));
     return record;
   });
 }

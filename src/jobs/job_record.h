@@ -17,7 +17,10 @@ struct JobRecord {
   bool is_cancelled = false;       // To be ended for good once it has stopped.
   Allocation next;                 // While stopping to be resized: how it goes on.
   double ended = 0;
-  std::string reason;  // Why it failed, or was last started again.
+  std::string reason;                  // Why it failed, or was last started again.
+  std::optional<double> rate_alone{};  // Samples a second while it shared slots with nobody.
+  // Samples a second, row by row, since it started or its partner came or went: that is in the first. Not kept.
+  std::vector<double> rates{};
 
   bool is_active() const { return !has_ended(job.state); }
   bool is_on(int machine) const {

@@ -21,17 +21,29 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kTailBytes = 8192;
 
-// The last line of what hocket itself said.
-std::string last_complaint(const std::string& log) {
-  std::ifstream in(log, std::ios::binary | std::ios::ate);
+// The last whole line of `file` that begins with `start`, without it.
+std::string last_line(const std::string& file, std::string_view start) {
+  std::ifstream in(file, std::ios::binary | std::ios::ate);
   const std::int64_t size = in ? static_cast<std::int64_t>(in.tellg()) : 0;
   in.seekg(std::max<std::int64_t>(0, size - kTailBytes));
   std::string last;
-  for (std::string line; std::getline(in, line);) {
-    constexpr std::string_view kSays = "hocket: ";
-    if (line.starts_with(kSays)) last = line.substr(kSays.size());
+  for (std::string line; std::getline(in, line) && !in.eof();) {
+    if (line.starts_with(start)) last = line.substr(start.size());
   }
   return last;
+}
+
+// The last line of what hocket itself said.
+std::string last_complaint(const std::string& log) { return last_line(log, "hocket: "); }
+
+std::string last_training_row(const std::string& metrics) {
+  return last_line(metrics, R"({"kind":"train",)");
+}
+
+double samples_per_second(const std::string& row) {
+  constexpr std::string_view kName = R"("samples_per_second":)";
+  const std::size_t at = row.find(kName);
+  return at == std::string::npos ? 0 : std::strtod(row.c_str() + at + kName.size(), nullptr);
 }
 
 std::vector<std::string> command_of(const StartAttempt& start) {
@@ -60,6 +72,8 @@ void AttemptProcesses::start(const StartAttempt& start) {
   Attempt attempt;
   attempt.log = start.home + "/log";
   attempt.mark = fmt::format("HOCKET_JOBS_ATTEMPT={}/{}.{}", start.home, start.which.attempt, ::getpid());
+  attempt.metrics = start.home + "/run/metrics.jsonl";
+  attempt.last_row = last_training_row(attempt.metrics);
   const FileDescriptor log = open_log(attempt.log);
   const std::string title =
       fmt::format("[start {} with {} workers on {}]\n", start.which.attempt, start.workers, machine_);
@@ -89,6 +103,17 @@ void AttemptProcesses::kill(const JobAttempt& which) {
 
 void AttemptProcesses::add_to(std::vector<pollfd>& polls) const {
   for (const auto& [which, attempt] : attempts_) polls.push_back({attempt.process.exit.get(), POLLIN, 0});
+}
+
+std::vector<AttemptRate> AttemptProcesses::new_rates() {
+  std::vector<AttemptRate> all;
+  for (auto& [which, attempt] : attempts_) {
+    std::string row = last_training_row(attempt.metrics);
+    if (row.empty() || row == attempt.last_row) continue;
+    all.push_back({which, samples_per_second(row)});
+    attempt.last_row = std::move(row);
+  }
+  return all;
 }
 
 std::vector<AttemptEnded> AttemptProcesses::reap() {

@@ -24,13 +24,16 @@ class AttemptProcesses final : public JobProcesses {
   void kill(const JobAttempt& which) override;
 
   void add_to(std::vector<pollfd>& polls) const;
-  std::vector<AttemptEnded> reap();  // Those that have ended, with all that they started.
+  std::vector<AttemptEnded> reap();      // Those that have ended, with all that they started.
+  std::vector<AttemptRate> new_rates();  // As their metrics say, of those with a new row.
 
  private:
   struct Attempt {
     RankProcess process;
     std::string log;
     std::string mark;
+    std::string metrics;
+    std::string last_row;  // Of its metrics, as far as it was looked at.
   };
 
   std::string machine_;

@@ -36,6 +36,8 @@ Json job_json(const JobCoordinator& coordinator, const JobRecord& record) {
                {"reason", record.reason},
                {"words", record.words},
                {"folder", record.folder}};
+  json["samples_per_second_alone"] = record.rate_alone ? Json(*record.rate_alone) : Json(nullptr);
+  json["pace"] = job.pace ? Json(*job.pace) : Json(nullptr);
   json["length"] = job.length ? Json(*job.length) : Json(nullptr);
   json["ended"] = record.is_active() ? Json(nullptr) : Json(record.ended);
   json["machine"] = nullptr;

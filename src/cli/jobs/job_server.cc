@@ -69,6 +69,7 @@ bool JobServer::hear(LineNumber number, Line& line, TimePoint now) {
 
 void JobServer::hear_agent(LineNumber number, const JobMessage& message) {
   if (const auto* ended = std::get_if<AttemptEnded>(&message)) coordinator_.hear(number, *ended);
+  if (const auto* rate = std::get_if<AttemptRate>(&message)) coordinator_.hear(number, *rate);
   const auto* agent = std::get_if<AgentArrives>(&message);
   if (agent == nullptr) return;
   if (agent->slots < 1 || agent->slots > (1 << 16) || agent->name.empty() || agent->memory_bytes < 0)

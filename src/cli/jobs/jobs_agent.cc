@@ -24,6 +24,7 @@ constexpr HeartbeatTiming kHeartbeat{Seconds(0.5), Seconds(10)};
 constexpr Seconds kTick{0.1};
 constexpr Seconds kCallTimeout{2.0};
 constexpr Seconds kRetry{0.2};
+constexpr Seconds kRates{1.0};  // How often it looks how fast its jobs are.
 
 // The agent on the network: it calls the coordinator again and again while its jobs run.
 class AgentLoop {
@@ -45,6 +46,7 @@ class AgentLoop {
       for (AttemptEnded& ended : processes_.reap()) say(agent_.on_exit(std::move(ended)));
       agent_.on_tick(seconds_since_1970());
       if (!is_leaving) connect();
+      tell_rates();
       exchange();
     }
     if (line_) line_->flush(after(kCallTimeout));
@@ -87,6 +89,12 @@ class AgentLoop {
     }
   }
 
+  void tell_rates() {
+    if (Clock::now() < rates_at_) return;
+    rates_at_ = after(kRates);
+    for (const AttemptRate& rate : processes_.new_rates()) say(rate);
+  }
+
   void exchange() {
     if (!line_) return;
     try {
@@ -110,6 +118,7 @@ class AgentLoop {
   std::optional<FramedStream> line_;
   std::optional<Liveness> liveness_;
   TimePoint retry_at_{};
+  TimePoint rates_at_{};
   std::string said_;
 };
 

@@ -1,6 +1,7 @@
 // As fifo, and when no slot is free a job may share those of a running one with as many workers, where memory
 // suffices (Gandiva, OSDI'18). Packing is a trial: a pair that together is not faster than one alone, as
-// their paces say, is parted, and neither is tried again. The guest is the one that stops.
+// their paces say, is parted, and neither is tried again; a job that was never alone, whose pace nobody can
+// know, counts as fast as its partner. The guest is the one that stops.
 
 #include <map>
 #include <unordered_map>
@@ -30,8 +31,10 @@ void part_bad_pairs(const ClusterState& state, const PolicyOptions& options, con
     const auto found = guests.find(host.id);
     if (found == guests.end()) continue;
     const ClusterJob& guest = state.jobs[found->second];
-    if (guest.state != JobState::running || !host.pace || !guest.pace) continue;
-    if (*host.pace + *guest.pace >= options.good_pair) continue;
+    const auto& known = host.pace ? host.pace : guest.pace;
+    if (guest.state != JobState::running || !known) continue;
+    const double pace = *known + guest.pace.value_or(*known);
+    if (pace >= options.good_pair) continue;
     decisions.stops.push_back(found->second);
     decisions.bad_pairs.push_back(found->second);
     decisions.bad_pairs.push_back(index);
