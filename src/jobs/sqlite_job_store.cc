@@ -18,6 +18,23 @@ Statement prepare(sqlite3* database, const char* sql) {
   return Statement(statement);
 }
 
+// A record with an allocation begins an attempt, one without ends it: what was when is kept with the very
+// write that made it so.
+constexpr const char* kAttempts[] = {
+    "CREATE TABLE IF NOT EXISTS attempts(job INTEGER, attempt INTEGER, machine INTEGER, workers INTEGER, "
+    "started REAL, ended REAL, PRIMARY KEY(job, attempt))",
+    "CREATE INDEX IF NOT EXISTS attempts_by_end ON attempts(ended)",
+    "CREATE TRIGGER IF NOT EXISTS attempt_begins AFTER INSERT ON jobs "
+    "WHEN json_array_length(NEW.record, '$.allocation') > 0 BEGIN "
+    "INSERT OR IGNORE INTO attempts VALUES(NEW.id, json_extract(NEW.record, '$.attempt'), "
+    "json_extract(NEW.record, '$.allocation[0][0]'), json_extract(NEW.record, '$.allocation[0][1]'), "
+    "json_extract(NEW.record, '$.started'), NULL); END",
+    "CREATE TRIGGER IF NOT EXISTS attempt_ends AFTER INSERT ON jobs "
+    "WHEN json_array_length(NEW.record, '$.allocation') = 0 BEGIN "
+    "UPDATE attempts SET ended = json_extract(NEW.record, "
+    "CASE NEW.state WHEN 'waiting' THEN '$.waiting_since' ELSE '$.ended' END) "
+    "WHERE job = NEW.id AND ended IS NULL; END"};
+
 }  // namespace
 
 void SqliteJobStore::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
@@ -35,6 +52,7 @@ SqliteJobStore::SqliteJobStore(const std::filesystem::path& file) : file_(file) 
   execute(
       "CREATE TABLE IF NOT EXISTS machines(id INTEGER PRIMARY KEY, state TEXT NOT NULL, record TEXT NOT "
       "NULL)");
+  for (const char* sql : kAttempts) execute(sql);
 }
 
 void SqliteJobStore::fail(const char* what) {
@@ -83,6 +101,27 @@ std::vector<ClusterMachine> SqliteJobStore::machines() {
   std::vector<ClusterMachine> all;
   for (const std::string& text : texts("SELECT record FROM machines ORDER BY id"))
     all.push_back(machine_from_json(text));
+  return all;
+}
+
+std::vector<AttemptSpan> SqliteJobStore::attempts(double since, int most) {
+  const Statement statement = prepare(database_.get(),
+                                      "SELECT job, attempt, machine, workers, started, ended FROM attempts "
+                                      "WHERE ended IS NULL OR ended > ? ORDER BY started DESC LIMIT ?");
+  if (!statement) fail("read");
+  sqlite3_bind_double(statement.get(), 1, since);
+  sqlite3_bind_int(statement.get(), 2, most);
+  std::vector<AttemptSpan> all;
+  int step = SQLITE_ROW;
+  while ((step = sqlite3_step(statement.get())) == SQLITE_ROW) {
+    const auto integer = [&](int column) { return sqlite3_column_int(statement.get(), column); };
+    AttemptSpan span{sqlite3_column_int64(statement.get(), 0),  integer(1), integer(2), integer(3),
+                     sqlite3_column_double(statement.get(), 4), {}};
+    if (sqlite3_column_type(statement.get(), 5) != SQLITE_NULL)
+      span.ended = sqlite3_column_double(statement.get(), 5);
+    all.push_back(span);
+  }
+  if (step != SQLITE_DONE) fail("read");
   return all;
 }
 

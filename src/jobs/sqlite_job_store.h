@@ -2,12 +2,24 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "jobs/job_record.h"
 
 struct sqlite3;
 
 namespace hocket {
+
+// An attempt of a job: it held slots of a machine for some time.
+struct AttemptSpan {
+  JobId job = 0;
+  int attempt = 0;
+  int machine = 0;
+  int workers = 0;
+  double started = 0;
+  std::optional<double> ended;
+};
 
 // The queue in one SQLite file with a write-ahead log, synced at every save: it survives kill -9 and power
 // cuts. Opening throws DataError for a file that is no queue.
@@ -19,6 +31,10 @@ class SqliteJobStore final : public JobStore {
   std::vector<ClusterMachine> machines() override;
   void save(const JobRecord& record) override;
   void save(int index, const ClusterMachine& machine) override;
+
+  // Those that have not ended, and those that ended after `since`; the newest `most` of them, newest first.
+  // They follow from what was saved.
+  std::vector<AttemptSpan> attempts(double since, int most);
 
  private:
   struct Close {

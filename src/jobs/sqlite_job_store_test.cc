@@ -50,6 +50,45 @@ TEST_F(SqliteJobStoreTest, WhatIsSavedIsThereWhenItIsOpenedAgain) {
   EXPECT_FALSE(store.machines()[1].is_present);  // Until its agent says so.
 }
 
+TEST_F(SqliteJobStoreTest, KeepsWhichAttemptHeldWhatWhen) {
+  SqliteJobStore store(folder_ / "queue");
+  JobRecord record;
+  record.job.id = 7;
+  const auto run = [&](int attempt, int machine, int workers, double now) {
+    record.attempt = attempt;
+    record.job.state = JobState::running;
+    record.job.allocation = {{machine, workers}};
+    record.job.started = now;
+    store.save(record);
+    record.job.state = JobState::stopping;
+    store.save(record);  // Still the same attempt.
+  };
+  const auto end = [&](JobState state, double now) {
+    record.job.state = state;
+    record.job.allocation.clear();
+    (state == JobState::waiting ? record.job.waiting_since : record.ended) = now;
+    store.save(record);
+  };
+  store.save(record);
+  run(1, 0, 2, 10);
+  end(JobState::waiting, 20);
+  run(2, 1, 3, 25);
+  end(JobState::done, 40);
+  store.save(record);
+  record.job.id = 8;
+  run(1, 0, 1, 50);
+
+  const auto all = store.attempts(0, 10);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(std::tie(all[2].job, all[2].attempt, all[2].machine, all[2].workers), std::tuple(7, 1, 0, 2));
+  EXPECT_EQ(std::tie(all[2].started, *all[2].ended), std::tuple(10, 20));
+  EXPECT_EQ(std::tie(all[1].attempt, all[1].machine, all[1].workers), std::tuple(2, 1, 3));
+  EXPECT_EQ(std::tie(all[1].started, *all[1].ended), std::tuple(25, 40));
+  EXPECT_FALSE(all[0].ended);
+  EXPECT_EQ(store.attempts(30, 10).size(), 2U);
+  EXPECT_EQ(store.attempts(0, 1).front().job, 8);
+}
+
 TEST_F(SqliteJobStoreTest, AFileThatIsNoQueueIsRefused) {
   std::ofstream(folder_ / "queue") << "this is a text of some length, and no database at all";
   EXPECT_THROW(SqliteJobStore store(folder_ / "queue"), DataError);
