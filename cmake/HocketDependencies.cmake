@@ -25,3 +25,6 @@ endfunction()
 hocket_find_library(DNNL::dnnl dnnl dnnl.hpp)
 hocket_find_library(xxHash::xxhash xxhash xxhash.h)
 hocket_find_library(libdeflate::libdeflate deflate libdeflate.h)
+hocket_find_library(httplib::httplib cpp-httplib httplib.h)
+# As the library was built: its types depend on it.
+set_target_properties(httplib::httplib PROPERTIES INTERFACE_COMPILE_DEFINITIONS CPPHTTPLIB_OPENSSL_SUPPORT)
