@@ -11,6 +11,7 @@ Command compare_command();
 Command models_command();
 Command data_command();
 Command report_command();
+Command serve_command();
 Command doctor_command();
 Command plan_command();
 Command simulate_command();

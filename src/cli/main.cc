@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
       hocket::models_command(),    //
       hocket::data_command(),      //
       hocket::report_command(),    //
+      hocket::serve_command(),     //
       hocket::launch_command(),    //
       hocket::jobs_command(),      //
       hocket::plan_command(),      //

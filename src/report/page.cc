@@ -25,11 +25,12 @@ std::string random_number() {
 
 std::string render_page(const PageParts& parts) {
   const std::string nonce = random_number();
-  std::string html = fmt::format(R"(<!doctype html>
+  std::string html =
+      fmt::format(R"(<!doctype html>
 <html lang="en" data-theme="light">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}';{3} base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{1} · Hocket</title>
 <style nonce="{0}">
@@ -37,8 +38,10 @@ std::string render_page(const PageParts& parts) {
 </head>
 <body>
 )",
-                                 nonce, escape_html(parts.title), kReportCss);
-  html += "<header>\n" + parts.header + "</header>\n<main>\n" + parts.main + "</main>\n";
+                  nonce, escape_html(parts.title), kReportCss, parts.is_live ? " connect-src 'self';" : "");
+  html += "<header>\n" + parts.header + "</header>\n";
+  if (parts.is_live) html += "<p class=\"notice trouble\" id=\"trouble\" hidden></p>\n";
+  html += "<main>\n" + parts.main + "</main>\n";
   html += "<footer>" + parts.footer + "</footer>\n";
   html += "<script type=\"application/json\" id=\"data\">" + escape_json_for_html(parts.data) + "</script>\n";
   std::vector<std::string_view> scripts{kChartJs, kPageJs};

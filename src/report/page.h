@@ -15,6 +15,7 @@ struct PageParts {
   std::string footer;
   std::string data;
   std::vector<std::string_view> scripts;
+  bool is_live = false;  // Its scripts may ask the server that it came from.
 };
 
 // Stands in the header of every page.

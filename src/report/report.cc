@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "report/follow_js.h"
 #include "report/html.h"
+#include "report/live_js.h"
 #include "report/page.h"
 #include "report/report_js.h"
 #include "report/tables.h"
@@ -87,7 +89,7 @@ std::string run_json(const RunData& run) {
 
 std::string title_of(std::span<const RunData> runs) {
   if (runs.size() > 1) return fmt::format("{} runs compared", runs.size());
-  return runs[0].find_summary("model").value_or(runs[0].label);
+  return runs[0].find_text("model").value_or(runs[0].label);
 }
 
 std::string badges_of(std::span<const RunData> runs) {
@@ -106,7 +108,7 @@ std::string badges_of(std::span<const RunData> runs) {
 std::string header_of(std::span<const RunData> runs) {
   std::string subtitle;
   if (runs.size() == 1) {
-    const auto part = [&](const char* key) { return escape_html(runs[0].find_summary(key).value_or("?")); };
+    const auto part = [&](const char* key) { return escape_html(runs[0].find_text(key).value_or("?")); };
     subtitle = fmt::format("{} · {} worker{} · sync {} · {} · seed {} · {}", part("data"), part("workers"),
                            part("workers") == "1" ? "" : "s", part("sync"), part("dtype"), part("seed"),
                            escape_html(runs[0].label));
@@ -240,9 +242,7 @@ std::string footer_of(std::span<const RunData> runs) {
       escape_html(runs[0].find_summary("version").value_or("")), kMostPoints);
 }
 
-}  // namespace
-
-std::string render_report(std::span<const RunData> runs) {
+PageParts parts_of(std::span<const RunData> runs) {
   HOCKET_CHECK(!runs.empty());
   PageParts page;
   page.title = title_of(runs);
@@ -250,9 +250,30 @@ std::string render_report(std::span<const RunData> runs) {
   page.main = notices_of(runs) + (runs.size() == 1 ? render_cards(runs[0]) : render_comparison(runs));
   page.main += charts_of(runs) + render_summary_table(runs) + render_settings_table(runs);
   page.footer = footer_of(runs);
-  page.data = fmt::format(R"({{"runs":{}}})", list_json(runs, run_json));
   page.scripts = {kReportJs, kTimelineJs};
+  return page;
+}
+
+}  // namespace
+
+std::string render_report(std::span<const RunData> runs) {
+  PageParts page = parts_of(runs);
+  page.data = fmt::format(R"({{"runs":{}}})", list_json(runs, run_json));
   return render_page(page);
+}
+
+std::string render_live_report(std::span<const RunData> runs, const std::string& version,
+                               const std::string& api) {
+  PageParts page = parts_of(runs);
+  page.is_live = true;
+  page.data = fmt::format(R"({{"version":{},"api":{},"runs":{}}})", json_string(version), json_string(api),
+                          list_json(runs, run_json));
+  page.scripts.insert(page.scripts.end(), {kLiveJs, kFollowJs});
+  return render_page(page);
+}
+
+std::string render_live_data(std::span<const RunData> runs, const std::string& version) {
+  return fmt::format(R"({{"version":{},"runs":{}}})", json_string(version), list_json(runs, run_json));
 }
 
 }  // namespace hocket

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostSpans = 20'000;
 
 // The file's text, or nothing where there is no such file.
-std::optional<std::string> find_text(const fs::path& path) {
+std::optional<std::string> find_file(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
   const Arena block = posix_file_system().read(path);
@@ -55,7 +55,7 @@ RankTimes rank_times(const Json& rank) {
 }
 
 void read_summary(const fs::path& path, RunData& run) {
-  const auto text = find_text(path);
+  const auto text = find_file(path);
   if (!text) {
     run.notices.push_back("There is no summary.json: the run has not ended, or it was killed.");
     return;
@@ -99,7 +99,7 @@ void add_row(const Json& row, RunData& run, std::map<std::string, std::size_t>& 
 }
 
 void read_metrics(const fs::path& path, RunData& run) {
-  const auto text = find_text(path);
+  const auto text = find_file(path);
   if (!text) {
     run.notices.push_back("There is no metrics.jsonl, so there are no curves.");
     return;
@@ -186,7 +186,7 @@ class TraceReader {
 };
 
 void read_trace(const fs::path& path, RunData& run) {
-  const auto text = find_text(path);
+  const auto text = find_file(path);
   if (!text) return;
   const Json json = parse_object(*text, path.string());
   const auto events = json.find("traceEvents");
@@ -208,11 +208,33 @@ int stages_of(const RunData& run) {
   return at == std::string::npos ? 1 : std::max(1, std::atoi(mesh.c_str() + at + 3));
 }
 
+RunData run_at(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) throw DataError("{}: no such run folder", folder.string());
+  if (!fs::exists(folder / "metrics.jsonl", error) && !fs::exists(folder / "summary.json", error)) {
+    throw DataError("{}: not a run folder; it has neither metrics.jsonl nor summary.json", folder.string());
+  }
+  RunData run;
+  const fs::path name = fs::absolute(folder).lexically_normal();
+  run.label = (name.has_filename() ? name : name.parent_path()).filename().string();
+  return run;
+}
+
 }  // namespace
 
 std::optional<std::string> RunData::find_summary(std::string_view key) const {
   for (const auto& [name, value] : summary) {
     if (name == key) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> RunData::find_text(std::string_view key) const {
+  if (auto text = find_summary(key)) return text;
+  for (const SettingText& setting : settings) {
+    if (setting.key != fmt::format("train.{}", key) || setting.value == "\"auto\"") continue;
+    const bool is_quoted = setting.value.size() > 1 && setting.value.front() == '"';
+    return is_quoted ? setting.value.substr(1, setting.value.size() - 2) : setting.value;
   }
   return std::nullopt;
 }
@@ -226,22 +248,21 @@ std::optional<double> RunData::find_number(std::string_view key) const {
 }
 
 RunData load_run(const fs::path& folder) {
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) throw DataError("{}: no such run folder", folder.string());
-  if (!fs::exists(folder / "metrics.jsonl", error) && !fs::exists(folder / "summary.json", error)) {
-    throw DataError("{}: not a run folder; it has neither metrics.jsonl nor summary.json", folder.string());
-  }
-  RunData run;
-  const fs::path name = fs::absolute(folder).lexically_normal();
-  run.label = (name.has_filename() ? name : name.parent_path()).filename().string();
+  RunData run = run_at(folder);
   read_summary(folder / "summary.json", run);
   read_metrics(folder / "metrics.jsonl", run);
-  if (const auto text = find_text(folder / "config.toml")) run.settings = parse_settings(*text);
+  if (const auto text = find_file(folder / "config.toml")) run.settings = parse_settings(*text);
   read_trace(folder / "trace.json", run);
   if (run.find_number("bubble_fraction")) {
     const double ranks = std::clamp(run.find_number("workers").value_or(1), 1.0, 1e6);
     mark_bubbles(run.trace, stages_of(run), static_cast<int>(ranks));
   }
+  return run;
+}
+
+RunData load_curves(const fs::path& folder) {
+  RunData run = run_at(folder);
+  read_metrics(folder / "metrics.jsonl", run);
   return run;
 }
 

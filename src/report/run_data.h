@@ -72,12 +72,16 @@ struct RunData {
 
   std::optional<std::string> find_summary(std::string_view key) const;
   std::optional<double> find_number(std::string_view key) const;
+  // What the summary says, or, of a run that has none, what it was told.
+  std::optional<std::string> find_text(std::string_view key) const;
   bool is_emulated() const { return find_summary("emulated") == "true"; }
 };
 
 // Reads a run folder, also of a run that is under way or was killed. Throws DataError where it is no run
 // folder or a file in it is not what it claims to be.
 RunData load_run(const std::filesystem::path& folder);
+// Its label and series alone.
+RunData load_curves(const std::filesystem::path& folder);
 
 // The lines of a config.toml as render_config() writes it.
 std::vector<SettingText> parse_settings(std::string_view text);

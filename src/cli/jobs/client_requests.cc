@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -16,6 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t kMostLogBytes = 1 << 20;
+constexpr int kMostAttempts = 2000;
 
 Json job_json(const JobCoordinator& coordinator, const JobRecord& record) {
   const ClusterJob& job = record.job;
@@ -49,10 +51,25 @@ Json job_json(const JobCoordinator& coordinator, const JobRecord& record) {
   return json;
 }
 
-Json list(const JobCoordinator& coordinator, bool is_all) {
+Json attempts_json(SqliteJobStore& store, double since) {
+  Json attempts = Json::array();
+  for (const AttemptSpan& span : store.attempts(since, kMostAttempts)) {
+    attempts.push_back({{"job", span.job},
+                        {"attempt", span.attempt},
+                        {"machine", span.machine},
+                        {"workers", span.workers},
+                        {"started", span.started},
+                        {"ended", span.ended ? Json(*span.ended) : Json(nullptr)}});
+  }
+  return attempts;
+}
+
+Json list(const JobCoordinator& coordinator, SqliteJobStore& store, const Json& request) {
+  const bool is_all = request.at("all").get<bool>();
+  const double since = request.value("since", std::numeric_limits<double>::infinity());
   Json jobs = Json::array();
   for (const auto& [id, record] : coordinator.records()) {
-    if (is_all || record.is_active()) jobs.push_back(job_json(coordinator, record));
+    if (is_all || record.is_active() || record.ended > since) jobs.push_back(job_json(coordinator, record));
   }
   Json machines = Json::array();
   for (const ClusterMachine& machine : coordinator.machines()) {
@@ -62,7 +79,9 @@ Json list(const JobCoordinator& coordinator, bool is_all) {
                         {"rack", machine.rack},
                         {"is_here", machine.is_present}});
   }
-  return {{"jobs", jobs}, {"machines", machines}};
+  Json answer = {{"jobs", jobs}, {"machines", machines}};
+  if (request.contains("since")) answer["attempts"] = attempts_json(store, since);
+  return answer;
 }
 
 Json submit(JobCoordinator& coordinator, const Json& request) {
@@ -97,10 +116,11 @@ std::string end_of_file(const std::filesystem::path& file) {
   return text;
 }
 
-Json done(JobCoordinator& coordinator, const std::filesystem::path& jobs_folder, const Json& request) {
+Json done(JobCoordinator& coordinator, SqliteJobStore& store, const std::filesystem::path& jobs_folder,
+          const Json& request) {
   const auto verb = request.at("verb").get<std::string>();
   if (verb == "submit") return submit(coordinator, request);
-  if (verb == "list") return list(coordinator, request.at("all").get<bool>());
+  if (verb == "list") return list(coordinator, store, request);
   if (verb == "release") {
     const auto machine = request.at("machine").get<std::string>();
     return {{"machine", machine}, {"released", coordinator.release(machine, seconds_since_1970())}};
@@ -125,11 +145,11 @@ bool is_question(const std::string& request) {
   return verb == "list" || verb == "show" || verb == "logs";
 }
 
-std::string answer_request(JobCoordinator& coordinator, const std::filesystem::path& jobs_folder,
-                           const std::string& request) {
+std::string answer_request(JobCoordinator& coordinator, SqliteJobStore& store,
+                           const std::filesystem::path& jobs_folder, const std::string& request) {
   Json answer;
   try {
-    answer = done(coordinator, jobs_folder, Json::parse(request));
+    answer = done(coordinator, store, jobs_folder, Json::parse(request));
   } catch (const ConfigError& error) {
     answer = refusal(error.what(), kUsage);
   } catch (const Json::exception& error) {

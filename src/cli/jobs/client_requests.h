@@ -4,6 +4,7 @@
 #include <string>
 
 #include "jobs/job_coordinator.h"
+#include "jobs/sqlite_job_store.h"
 
 namespace hocket {
 
@@ -11,8 +12,9 @@ namespace hocket {
 bool is_question(const std::string& request);
 
 // The coordinator's side of submit, list, show, cancel, retry and logs: a request and its answer are JSON.
+// `list` with "since" has jobs that ended and attempts that went on after that time, too.
 // An answer has "error" and "exit_code" where the request could not be done. Throws nothing.
-std::string answer_request(JobCoordinator& coordinator, const std::filesystem::path& jobs_folder,
-                           const std::string& request);
+std::string answer_request(JobCoordinator& coordinator, SqliteJobStore& store,
+                           const std::filesystem::path& jobs_folder, const std::string& request);
 
 }  // namespace hocket

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "cli/exit_code.h"
-#include "cli/jobs/client_requests.h"
+#include "cli/jobs/ask_scheduler.h"
 #include "cli/jobs/jobs_verbs.h"
 #include "cli/jobs/scheduler_place.h"
 #include "cli/terminal.h"
@@ -19,34 +19,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Seconds kPatience{10.0};
-constexpr Seconds kDiskPatience{120.0};  // A change is answered once it is on disk.
-
-// Asks the coordinator. What it refuses is an error here.
 Json ask(const Arguments& arguments, const Json& request) {
-  const SchedulerPlace place = place_of(arguments);
-  FramedStream stream = call_scheduler(place, Purpose::control, after(kPatience));
-  const std::string text = request.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const TimePoint deadline = after(is_question(text) ? kPatience : kDiskPatience);
-  stream.send(std::as_bytes(std::span(text)));
-  while (true) {
-    try {
-      stream.progress();
-      if (const auto bytes = stream.receive()) {
-        Json answer = Json::parse(reinterpret_cast<const char*>(bytes->data()),
-                                  reinterpret_cast<const char*>(bytes->data()) + bytes->size());
-        if (!answer.contains("error")) return answer;
-        const auto why = answer.at("error").get<std::string>();
-        if (answer.at("exit_code").get<int>() == kUsage) throw ConfigError("{}", why);
-        throw Error("{}", why);
-      }
-    } catch (const StreamClosed&) {
-      throw NetError("jobs: the scheduler of {} went away while it was asked", place.folder.string());
-    }
-    const pollfd poll = stream.to_poll();
-    if (!wait_for(poll.fd, poll.events, deadline))
-      throw NetError("jobs: the scheduler of {} does not answer", place.folder.string());
-  }
+  return ask_scheduler(place_of(arguments), request);
 }
 
 std::string user_name() {

@@ -37,8 +37,12 @@ SchedulerPlace place_of(const Arguments& arguments) {
   if (!arguments.has("dir"))
     throw ConfigError("jobs {}: whose? Give --dir, the folder of hocket jobs serve",
                       arguments.words().front());
+  return place_at(arguments.text("dir"), arguments);
+}
+
+SchedulerPlace place_at(const std::string& folder, const Arguments& arguments) {
   SchedulerPlace place;
-  place.folder = std::filesystem::absolute(arguments.text("dir")).lexically_normal();
+  place.folder = std::filesystem::absolute(folder).lexically_normal();
   place.server = arguments.text("server");
   place.plaintext = arguments.has("plaintext");
   return place;

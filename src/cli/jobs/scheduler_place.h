@@ -29,6 +29,8 @@ struct SchedulerPlace {
 };
 
 SchedulerPlace place_of(const Arguments& arguments);  // Throws ConfigError without --dir.
+SchedulerPlace place_at(const std::string& folder,
+                        const Arguments& arguments);  // With --server, --plaintext.
 
 // A connection to the coordinator. One try. Throws NetError that says what to do.
 FramedStream call_scheduler(const SchedulerPlace& place, Purpose purpose, TimePoint deadline);

@@ -98,7 +98,10 @@ const page = (() => {
   // With #check in the address each canvas says how many of its pixels are drawn, for tests.
   function check() {
     document.querySelectorAll("canvas").forEach((canvas) => {
-      const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+      const context = copy.getContext("2d", { willReadFrequently: true });
+      context.drawImage(canvas, 0, 0);
+      const pixels = context.getImageData(0, 0, copy.width, copy.height).data;
       let drawn = 0;
       for (let i = 3; i < pixels.length; i += 4) drawn += pixels[i] > 0;
       canvas.dataset.drawn = drawn;

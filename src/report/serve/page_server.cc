@@ -13,7 +13,7 @@ namespace hocket {
 namespace {
 
 // More may wait: a connection that says nothing is closed after BoundedStream::kReadTime.
-constexpr std::size_t kThreads = 16;
+constexpr std::size_t kThreads = 64;
 
 PageRequest request_of(const httplib::Request& request) {
   const auto count = [&](const char* name) { return request.get_header_value_count(name); };

@@ -16,13 +16,15 @@ def find_browser():
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-def browse(chromium, page):
-    """The document that the scripts of a page leave behind; it must come to its end without a complaint."""
+def browse(chromium, page, seconds=0):
+    """The document that the scripts of a page, a file or an address, leave behind after so many seconds of its own time; it
+    must come to its end without a complaint."""
+    address = page if "://" in page else f"file://{page}"
     with tempfile.TemporaryDirectory() as profile:
         command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
                    "--disable-background-networking", "--disable-component-update", "--disable-sync",
                    "--enable-logging=stderr", "--log-level=0", f"--user-data-dir={profile}", "--window-size=1280,1000",
-                   "--dump-dom", f"file://{page}#check"]
+                   *([f"--virtual-time-budget={1000 * seconds}"] if seconds else []), "--dump-dom", f"{address}#check"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
