@@ -36,16 +36,15 @@ std::string render_jobs_page(const std::string& data) {
       "<div class=\"title\"><h1>Jobs</h1><p class=\"subtitle\" id=\"counts\"></p></div>\n<div "
       "class=\"controls\">\n{}</div>\n",
       kThemeButton);
-  page.main = std::string(kGantt) +
-              "<section id=\"curves\"><h2>Running</h2>\n<div class=\"charts\"></div></section>\n";
   constexpr const char* kJobColumns =
       "<th>job</th><th>name</th><th>owner</th><th>state</th><th "
       "class=\"number\">workers</th><th>machine</th><th "
       "class=\"number\">worker time</th><th class=\"number\">starts</th><th>reason</th>";
-  page.main += table("queue", "Queue", kJobColumns);
+  page.main = kGantt + table("queue", "Queue", kJobColumns);
   page.main += table("machines", "Machines",
                      "<th>machine</th><th class=\"number\">slots</th><th class=\"number\">held</th><th "
                      "class=\"number\">rack</th><th>state</th>");
+  page.main += "<section id=\"curves\"><h2>Running</h2>\n<div class=\"charts\"></div></section>\n";
   page.main += table("ended", "Ended", kJobColumns);
   page.footer = "Slots and jobs that ended are those of the last day. The same as JSON: /api/jobs.";
   page.data = data;

@@ -33,7 +33,7 @@ std::string LiveJobs::ask() {
   try {
     all = ask_scheduler(place_, {{"verb", "list"}, {"all", false}, {"since", now - kShown}}, kPatience);
     for (Json& job : all.at("jobs")) {
-      if (!job.at("ended").is_null() || job.at("attempts") == 0) continue;
+      if (job.at("workers") == 0) continue;
       const std::string id = std::to_string(job.at("id").get<std::int64_t>());
       job["curves"] = Json::parse(curves_.of(place_.jobs_folder() / id / "run"));
     }

@@ -66,7 +66,7 @@ const gantt = (() => {
   function draw() {
     const { machines, attempts, now, jobs } = page.data;
     const names = new Map(jobs.map((job) => [job.id, job.name]));
-    const first = attempts.reduce((least, attempt) => Math.min(least, attempt.started), now - 60);
+    const first = attempts.reduce((least, attempt) => Math.min(least, attempt.started), now - 10);
     const from = span > 0 ? now - span : first, to = now + (now - from) * 0.01;
     const blocks = machines.map((machine, index) =>
       ({ machine, ...lanesOf(machine, attempts.filter((attempt) => attempt.machine === index), now) }));

@@ -43,8 +43,8 @@
 
   // A figure for each metric that a running job has points of; figures that are there already stay.
   function figures() {
-    const running = page.data.jobs.filter((job) => !hasEnded(job) && job.curves);
-    const wanted = running.flatMap((job) => Object.keys(job.curves).map((metric) => ({ job, metric, id: `${metric}-${job.id}` })));
+    const wanted = page.data.jobs.filter((job) => job.curves).flatMap((job) =>
+      ["loss", "accuracy"].filter((metric) => metric in job.curves).map((metric) => ({ job, metric, id: `${metric}-${job.id}` })));
     const box = document.querySelector("#curves .charts");
     box.replaceChildren(...wanted.map(({ job, metric, id }) => {
       const old = document.getElementById(id);
@@ -77,7 +77,7 @@
         animation: false, maintainAspectRatio: false, parsing: false, interaction: { mode: "nearest", axis: "x", intersect: false },
         scales: {
           x: { ...scale, type: "linear", title: { display: true, text: "step", color: css("--soft") } },
-          y: { ...scale, ticks: { ...scale.ticks, callback: text } },
+          y: { ...scale, ticks: { ...scale.ticks, callback: text }, ...(canvas.dataset.chart === "accuracy" ? { max: 1 } : {}) },
         },
         plugins: { legend: { display: names.length > 1, labels: { color: css("--ink"), boxWidth: 18, boxHeight: 2 } } },
       },
