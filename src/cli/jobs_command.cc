@@ -12,11 +12,17 @@ struct Verb {
   int (*run)(const Arguments& arguments);
 };
 
+int refuse_suspend(const Arguments& arguments) {
+  throw ConfigError(
+      "jobs {}: the policy of hocket jobs serve does that; by hand it goes with --backend slurm",
+      arguments.words().front());
+}
+
 constexpr Verb kVerbs[] = {
-    {"serve", run_jobs_serve},       {"agent", run_jobs_agent}, {"submit", run_jobs_submit},
-    {"list", run_jobs_list},         {"show", run_jobs_show},   {"cancel", run_jobs_change},
-    {"retry", run_jobs_change},      {"logs", run_jobs_logs},   {"release", run_jobs_release},
-    {"simulate", run_jobs_simulate},
+    {"serve", run_jobs_serve},   {"agent", run_jobs_agent},  {"submit", run_jobs_submit},
+    {"list", run_jobs_list},     {"show", run_jobs_show},    {"cancel", run_jobs_change},
+    {"retry", run_jobs_change},  {"logs", run_jobs_logs},    {"release", run_jobs_release},
+    {"suspend", refuse_suspend}, {"resume", refuse_suspend}, {"simulate", run_jobs_simulate},
 };
 
 std::string all_verbs() {
@@ -28,6 +34,9 @@ std::string all_verbs() {
 int run_jobs(const Arguments& arguments) {
   if (arguments.words().empty()) throw ConfigError("jobs: what? There is: {}", all_verbs());
   const std::string& wanted = arguments.words().front();
+  const std::string backend = arguments.text("backend", "hocket");
+  if (backend == "slurm") return run_slurm_jobs(arguments);
+  if (backend != "hocket") throw ConfigError("jobs: --backend {}: there is hocket and slurm", backend);
   std::vector<std::string_view> names;
   for (const Verb& verb : kVerbs) {
     if (verb.name == wanted) return verb.run(arguments);
@@ -61,10 +70,12 @@ Command jobs_command() {
                     "submit --dir DIR [options] -- OPTIONS OF TRAIN",
                     "list --dir DIR [--all]",
                     "show|cancel|retry|logs JOB --dir DIR",
+                    "suspend|resume JOB --dir DIR --backend slurm",
                     "release MACHINE --dir DIR",
                     "simulate [options]"};
   command.options = {
       {"dir", "DIR", "the scheduler's folder, which all its machines see: key, queue, runs and logs"},
+      {"backend", "NAME", "who schedules: hocket, or slurm where a site has it (hocket)"},
       {"server", "ADDRESS:PORT", "where the scheduler listens (as the folder says)"},
       {"policy", "NAME", "fifo, sjf, fair, slots, las or pack (fifo); simulate: a list (all)"},
       {"slot", "TIME", "length of a time slot; simulate: a list, as in 1m,10m,1h (10m)"},

@@ -5,8 +5,14 @@
 
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
+#include "net/clock.h"
 
 namespace hocket {
+namespace {
+
+constexpr std::chrono::seconds kSameSignal{1};
+
+}  // namespace
 
 void ignore_broken_pipes() { ::signal(SIGPIPE, SIG_IGN); }
 
@@ -27,11 +33,16 @@ StopSignals::~StopSignals() {
 }
 
 void StopSignals::wait_for_signals() {
+  TimePoint first{};
   while (true) {
     int signal = 0;
     ::sigwait(&signals_, &signal);
     if (has_ended_) return;
+    // Who ends a job as a whole, as Slurm does, tells every process, and a launcher then tells its ranks.
+    if (stop_ && signal == SIGTERM && first_signal_ == SIGTERM && Clock::now() < first + kSameSignal)
+      continue;
     if (stop_) ::_exit(128 + signal);
+    first = Clock::now();
     first_signal_ = signal;
     stop_ = true;
     if (is_quiet_) continue;

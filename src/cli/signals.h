@@ -10,10 +10,11 @@ namespace hocket {
 // Ignores SIGPIPE: a write to a reader that has gone is an error like any other.
 void ignore_broken_pipes();
 
-// While it lives, the first SIGINT or SIGTERM sets a flag and the second one ends the process at once. A
-// thread of its own waits for them: a handler on a computing thread would write its frame over what oneDNN's
-// generated code keeps below the stack pointer. Threads started while it lives leave these signals to it, so
-// make it before all others. Used by one thread.
+// While it lives, the first SIGINT or SIGTERM sets a flag and the second one ends the process at once, but
+// for a SIGTERM within a second of the first one, which counts as the same. A thread of its own waits for
+// them: a handler on a computing thread would write its frame over what oneDNN's generated code keeps below
+// the stack pointer. Threads started while it lives leave these signals to it, so make it before all others.
+// Used by one thread.
 class StopSignals {
  public:
   explicit StopSignals(bool is_quiet = false);  // Else the first signal is answered on standard error.

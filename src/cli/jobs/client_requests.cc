@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "cli/exit_code.h"
+#include "cli/jobs/end_of_file.h"
 #include "cli/jobs/scheduler_place.h"
 
 namespace hocket {
@@ -16,7 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kMostLogBytes = 1 << 20;
 constexpr int kMostAttempts = 2000;
 
 Json job_json(const JobCoordinator& coordinator, const JobRecord& record) {
@@ -102,18 +100,6 @@ Json submit(JobCoordinator& coordinator, const Json& request) {
                       job.max_workers);
   const JobId id = coordinator.submit(record, seconds_since_1970());
   return job_json(coordinator, coordinator.record(id));
-}
-
-std::string end_of_file(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  if (!in) return "";
-  const std::int64_t size = in.tellg();
-  const std::int64_t wanted = std::min(size, kMostLogBytes);
-  std::string text(static_cast<std::size_t>(wanted), '\0');
-  in.seekg(size - wanted);
-  in.read(text.data(), wanted);
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return text;
 }
 
 Json done(JobCoordinator& coordinator, SqliteJobStore& store, const std::filesystem::path& jobs_folder,

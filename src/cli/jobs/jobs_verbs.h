@@ -20,6 +20,9 @@ int run_jobs_change(const Arguments& arguments);  // cancel and retry
 int run_jobs_release(const Arguments& arguments);
 std::vector<Option> jobs_client_options();
 
+// --backend slurm: submit, list, show, logs, suspend, resume, retry and cancel through Slurm's own programs.
+int run_slurm_jobs(const Arguments& arguments);
+
 int run_jobs_simulate(const Arguments& arguments);
 std::vector<Option> jobs_simulate_options();
 
