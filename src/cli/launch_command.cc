@@ -27,6 +27,9 @@ LaunchOptions options_of(const Arguments& arguments) {
   options.address = arguments.text("address");
   options.by_hand = arguments.has("by-hand");
   options.key_file = arguments.text("key-file");
+  options.meeting = arguments.text("meeting");
+  options.interruption = Seconds(static_cast<double>(arguments.integer(
+      "interruption", static_cast<std::int64_t>(options.interruption.count()), 0, 1 << 30)));
   const char* ssh = std::getenv("HOCKET_SSH");
   options.ssh = arguments.text("ssh", ssh == nullptr ? "ssh -o BatchMode=yes" : ssh);
   return options;
@@ -62,9 +65,13 @@ Command launch_command() {
       {"address", "ADDRESS", "of this host, for others to connect to (by the route to them)", hosts},
       {"plaintext", "", "authenticate, but do not encrypt between hosts", hosts},
       {"by-hand", "", "print what to type on the other hosts instead of calling ssh", hosts},
+      {"meeting", "FILE", "leave this launcher's address there for agents that others start; needs a key",
+       hosts},
+      {"interruption", "SECONDS", "how long ranks may take to end after Ctrl-C (15)", hosts},
       {"key-file", "FILE",
        "the job key, 64 hexadecimal digits, mode 0600 (random; an agent: from standard input)", hosts},
-      {"agent", "ADDRESS:PORT", "be the agent that starts the ranks of a host for the launcher there", hosts},
+      {"agent", "ADDRESS:PORT",
+       "be the agent that starts the ranks of a host for the launcher there, or at file:MEETING", hosts},
       {"host", "I", "with --agent: this is the I-th host of the list, counted from 0", hosts},
       {"help", "", "show this", "help"}};
   command.examples = {"hocket launch -n 4 -- hocket doctor --json",

@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -23,8 +24,17 @@ constexpr Seconds kCallTimeout{30.0};
 constexpr Seconds kRetry{0.2};
 constexpr std::size_t kMaxQueuedBytes = 8 << 20;  // Beyond this, ranks wait until the launcher has read.
 
+Endpoint launcher_of(const std::string& launcher) {
+  constexpr std::string_view kFile = "file:";
+  if (!launcher.starts_with(kFile)) return parse_endpoint(launcher);
+  std::string address;
+  std::ifstream file(launcher.substr(kFile.size()));
+  if (!std::getline(file, address)) throw NetError("launch: there is no launcher at {}", launcher);
+  return parse_endpoint(address);
+}
+
 std::unique_ptr<Stream> try_call(const AgentOptions& options, const JobKey& key, TimePoint deadline) {
-  Endpoint launcher = parse_endpoint(options.launcher);
+  Endpoint launcher = launcher_of(options.launcher);
   launcher.address = resolve(launcher.address).front();
   Hello hello;
   hello.purpose = Purpose::agent;

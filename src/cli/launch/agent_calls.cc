@@ -109,9 +109,9 @@ std::vector<std::unique_ptr<RankSet>> start_remote_ranks(const LaunchOptions& op
                                                          AgentCalls& calls, SignalsToPoll& signals) {
   std::map<std::size_t, RankProcess> callers;
   for (std::size_t host = 0; host < options.hosts.size(); ++host) {
-    if (is_this_host(options.hosts[host].host)) continue;
-    if (options.by_hand) {
-      print_call(options, command, host);
+    if (options.is_here(host)) continue;
+    if (options.by_hand || !options.meeting.empty()) {
+      if (options.by_hand) print_call(options, command, host);
       callers.emplace(host, RankProcess{});
     } else {
       callers.emplace(host, call_agent(options, command, key, host));

@@ -14,6 +14,7 @@
 #include "cli/launch/local_ranks.h"
 #include "net/coordinator_server.h"
 #include "net/job_key.h"
+#include "train/file_system.h"
 
 namespace hocket {
 namespace {
@@ -22,8 +23,8 @@ namespace {
 constexpr Seconds kCauseGrace{0.1};
 
 const HostRanks* first_other_host(const LaunchOptions& options) {
-  for (const HostRanks& host : options.hosts) {
-    if (!is_this_host(host.host)) return &host;
+  for (std::size_t host = 0; host < options.hosts.size(); ++host) {
+    if (!options.is_here(host)) return &options.hosts[host];
   }
   return nullptr;
 }
@@ -36,6 +37,8 @@ std::string address_for(const LaunchOptions& options) {
 }
 
 void check(const LaunchOptions& options) {
+  if (!options.meeting.empty() && (options.key_file.empty() || options.by_hand))
+    throw ConfigError("launch: --meeting needs --key-file, and is instead of --by-hand");
   if (options.by_hand && options.key_file.empty()) {
     throw ConfigError(
         "launch: --by-hand needs --key-file: make one by `umask 077; openssl rand -hex 32 > FILE` and copy "
@@ -59,13 +62,34 @@ RankCommand command_of(const LaunchOptions& options, const Endpoint& coordinator
 
 std::vector<Rank> ranks_here(const LaunchOptions& options) {
   std::vector<Rank> ranks;
-  for (const HostRanks& host : options.hosts) {
-    if (is_this_host(host.host)) ranks.insert(ranks.end(), host.ranks.begin(), host.ranks.end());
+  for (std::size_t host = 0; host < options.hosts.size(); ++host) {
+    const std::vector<Rank>& own = options.hosts[host].ranks;
+    if (options.is_here(host)) ranks.insert(ranks.end(), own.begin(), own.end());
   }
   return ranks;
 }
 
+// Leaves the launcher's address for agents that somebody else starts.
+class Meeting {
+ public:
+  Meeting(std::string file, const Endpoint& launcher) : file_(std::move(file)) {
+    if (!file_.empty()) write_file_atomically(posix_file_system(), file_, to_string(launcher) + '\n');
+  }
+  ~Meeting() {
+    if (!file_.empty()) ::unlink(file_.c_str());
+  }
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+
+ private:
+  std::string file_;
+};
+
 }  // namespace
+
+bool LaunchOptions::is_here(std::size_t host) const {
+  return meeting.empty() ? is_this_host(hosts[host].host) : host == 0;
+}
 
 int LaunchOptions::world_size() const {
   std::size_t size = 0;
@@ -89,6 +113,7 @@ int launch(const LaunchOptions& options) {
   RankCommand command = command_of(options, coordinator.endpoint());
   command.host = own_host;
 
+  const Meeting meeting(options.meeting, coordinator.endpoint());
   std::vector<std::unique_ptr<RankSet>> sets = start_remote_ranks(options, command, key, calls, signals);
   const std::vector<Rank> here = ranks_here(options);
   const bool first_reads_input = ::isatty(STDIN_FILENO) == 0;

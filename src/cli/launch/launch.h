@@ -20,8 +20,10 @@ struct LaunchOptions {
   std::string ssh;
   std::string address;   // Empty: by the route to the first other host.
   std::string key_file;  // Empty: a random key.
+  std::string meeting;   // A file to leave the launcher's address in, for agents that others start.
 
   int world_size() const;
+  bool is_here(std::size_t host) const;  // With a meeting, the first alone.
 };
 
 // Starts the ranks, waits for their end and returns an ExitCode: 0 when all ended with 0, else the code of
@@ -29,7 +31,7 @@ struct LaunchOptions {
 int launch(const LaunchOptions& options);
 
 struct AgentOptions {
-  std::string launcher;  // ADDRESS:PORT
+  std::string launcher;  // ADDRESS:PORT, or file: and the launcher's meeting.
   int host = 0;
   std::string key_file;  // "-": standard input.
   bool plaintext = false;

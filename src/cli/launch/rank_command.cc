@@ -75,7 +75,8 @@ std::vector<std::string> environment_for_other_hosts(const std::vector<std::stri
     const std::string_view name = name_of(each);
     const bool goes_along =
         name.starts_with("HOCKET_") || name.starts_with("OMP_") || name.starts_with("GOMP_");
-    if (goes_along && !is_own(each)) kept.push_back(each);
+    const bool is_of_machine = name.starts_with("HOCKET_JOBS_");  // By which its agent knows them.
+    if (goes_along && !is_of_machine && !is_own(each)) kept.push_back(each);
   }
   return kept;
 }
