@@ -43,6 +43,7 @@ struct ClusterJob {
   int max_workers = 1;
   std::int64_t memory_bytes = 0;   // Of each worker.
   int priority = 0;                // Each level counts as much as PolicyOptions::level of waiting.
+  bool spans_machines = true;      // May run on several at once.
   double bytes_per_step = 0;       // What its workers send; above 0 it wants few racks.
   std::optional<double> length{};  // Seconds in all with max_workers, known or estimated.
   double submitted = 0;

@@ -97,15 +97,15 @@ void JobCoordinator::change(JobId id, Change what) {
 JobId JobCoordinator::submit(JobRecord request, double now) {
   ClusterState state;
   state.machines = machines_;
-  state.spans_machines = false;
   if (!machines_.empty() && !could_ever_run(state, request.job)) {
     int most = 0;
     for (const ClusterMachine& machine : machines_) most = std::max(most, machine.slots);
-    throw ConfigError(
-        "jobs: {} wants {} workers on one machine{}; the largest machine has {} slots", request.job.name,
-        request.job.min_workers,
-        request.job.memory_bytes > 0 ? fmt::format(" with {} bytes each", request.job.memory_bytes) : "",
-        most);
+    const ClusterJob& job = request.job;
+    throw ConfigError("jobs: {} wants {} workers{}{}; {} {} slots", job.name, job.min_workers,
+                      job.spans_machines ? "" : " on one machine",
+                      job.memory_bytes > 0 ? fmt::format(" with {} bytes each", job.memory_bytes) : "",
+                      job.spans_machines ? "all machines together have" : "the largest machine has",
+                      job.spans_machines ? state.total_slots() : most);
   }
   request.job.id = records_.empty() ? 1 : records_.rbegin()->first + 1;
   request.job.state = JobState::waiting;
@@ -129,10 +129,7 @@ void JobCoordinator::cancel(JobId id, double now) {
       record.job.state = JobState::stopping;
     }
   });
-  if (state == JobState::running) {
-    const JobRecord& stopped = records_.at(id);
-    outbox_.send(stopped.job.allocation.front().machine, StopAttempt{{id, stopped.attempt}});
-  }
+  if (state == JobState::running) tell_to_stop(records_.at(id));
 }
 
 void JobCoordinator::retry(JobId id, double now) {
@@ -161,7 +158,7 @@ int JobCoordinator::release(const std::string& name, double now) {
   }
   for (const JobId id : held) {
     change(id, [](JobRecord& record) { record.next.clear(); });
-    lose_attempt(id, "with its machine", now);
+    lose_part(id, static_cast<int>(found - machines_.begin()), "with its machine", now);
   }
   return static_cast<int>(held.size());
 }
@@ -195,7 +192,7 @@ void JobCoordinator::on_arrival(int machine, const AgentArrives& agent, double n
     }
   }
   for (const AttemptEnded& ended : agent.ended) on_ended(machine, ended, now);
-  for (const JobId id : lost) lose_attempt(id, "with its agent", now);
+  for (const JobId id : lost) lose_part(id, machine, "with its agent", now);
   for (const JobAttempt& which : agent.running) {
     if (!is_among(known, which)) outbox_.send(machine, StopAttempt{which});
   }
@@ -209,7 +206,7 @@ void JobCoordinator::on_ended(int machine, const AttemptEnded& ended, double now
   const auto found = records_.find(ended.which.job);
   if (found != records_.end() && found->second.is_active() && found->second.is_on(machine) &&
       found->second.attempt == ended.which.attempt) {
-    end_attempt(ended.which.job, ended, true, now);
+    end_part(ended.which.job, machine, ended, true, now);
   }
   outbox_.send(machine, ForgetAttempt{ended.which});
 }
@@ -239,12 +236,35 @@ void JobCoordinator::on_rate(int machine, const AttemptRate& rate) {
   }
 }
 
-void JobCoordinator::lose_attempt(JobId id, const char* how, double now) {
+void JobCoordinator::lose_part(JobId id, int machine, const char* how, double now) {
   AttemptEnded ended;
   ended.which = {id, records_.at(id).attempt};
   ended.signal = 9;
   ended.last_line = how;
-  end_attempt(id, ended, false, now);
+  end_part(id, machine, ended, false, now);
+}
+
+// An attempt has ended once all its parts have. Parts end with each other, but for those that never met.
+void JobCoordinator::end_part(JobId id, int machine, const AttemptEnded& ended, bool is_told_by_agent,
+                              double now) {
+  JobRecord record = records_.at(id);
+  const bool leads = record.job.allocation.front().machine == machine;
+  const bool has_error = record.outcome && !record.outcome->error.empty();
+  if (!has_error && (leads || !ended.error.empty())) record.outcome = ended;
+  record.is_part_lost = record.is_part_lost || !is_told_by_agent;
+  record.gone.push_back(machine);
+  if (record.gone.size() == record.job.allocation.size())
+    return end_attempt(id, *record.outcome, !record.is_part_lost, now);
+  store_.save(record);
+  records_.at(id) = std::move(record);
+  if (!is_told_by_agent || !ended.error.empty()) tell_to_stop(records_.at(id));
+}
+
+void JobCoordinator::tell_to_stop(const JobRecord& record) {
+  for (const JobShare& share : record.job.allocation) {
+    if (record.is_on(share.machine))
+      outbox_.send(share.machine, StopAttempt{{record.job.id, record.attempt}});
+  }
 }
 
 // An attempt that was lost with its agent does not count against the job.
@@ -255,6 +275,9 @@ void JobCoordinator::end_attempt(JobId id, const AttemptEnded& ended, bool is_to
     settle(record.job, now);
     record.job.allocation.clear();
     record.job.host.reset();
+    record.gone.clear();
+    record.outcome.reset();
+    record.is_part_lost = false;
     judge(record, ended, was_told, options_.most_restarts, now);
   });
   const JobRecord& record = records_.at(id);
@@ -282,11 +305,17 @@ void JobCoordinator::start(JobId id, const Allocation& allocation, std::optional
   const JobRecord& record = records_.at(id);
   forget_pace(records_.at(id));
   if (JobRecord* partner = partner_of(records_.at(id))) forget_pace(*partner);
-  outbox_.send(allocation.front().machine, StartAttempt{{id, record.attempt},
-                                                        record.job.workers(),
-                                                        record.words,
-                                                        record.folder,
-                                                        fmt::format("{}/{}", options_.folder, id)});
+  StartAttempt begin{{id, record.attempt},
+                     record.job.workers(),
+                     record.words,
+                     record.folder,
+                     fmt::format("{}/{}", options_.folder, id)};
+  for (const JobShare& share : allocation)
+    begin.parts.push_back({machines_[static_cast<std::size_t>(share.machine)].name, share.workers});
+  for (const JobShare& share : allocation) {
+    outbox_.send(share.machine, begin);
+    ++begin.part;
+  }
 }
 
 void JobCoordinator::stop(JobId id, const Allocation& next) {
@@ -294,8 +323,7 @@ void JobCoordinator::stop(JobId id, const Allocation& next) {
     record.job.state = JobState::stopping;
     record.next = next;
   });
-  const JobRecord& record = records_.at(id);
-  outbox_.send(record.job.allocation.front().machine, StopAttempt{{id, record.attempt}});
+  tell_to_stop(records_.at(id));
 }
 
 // How long the jobs of each owner took that are done: an estimate for those of which nobody said.
@@ -315,7 +343,6 @@ ClusterState JobCoordinator::state_at(double now) const {
   ClusterState state;
   state.now = now;
   state.machines = machines_;
-  state.spans_machines = false;
   const auto lengths = mean_lengths();
   for (const auto& [id, record] : records_) {
     if (!record.is_active()) continue;

@@ -59,7 +59,9 @@ class JobCoordinator {
   ClusterState state_at(double now) const;
   void start(JobId id, const Allocation& allocation, std::optional<JobId> host, double now);
   void stop(JobId id, const Allocation& next);
-  void lose_attempt(JobId id, const char* how, double now);
+  void tell_to_stop(const JobRecord& record);
+  void lose_part(JobId id, int machine, const char* how, double now);
+  void end_part(JobId id, int machine, const AttemptEnded& ended, bool is_told_by_agent, double now);
   void end_attempt(JobId id, const AttemptEnded& ended, bool is_told_by_agent, double now);
   JobRecord* partner_of(const JobRecord& record);  // With whom it shares slots, if with anybody.
   std::map<std::string, double> mean_lengths() const;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <set>
@@ -19,11 +20,24 @@ namespace {
 
 constexpr double kStep = 0.1;
 
+constexpr double kMeeting = 3;  // For how long parts of a gang wait for each other.
+
 // What really runs, wherever: the judge of "never twice at once".
 struct Witness {
-  std::set<JobId> running;
-  std::map<JobId, double> checkpoints;  // Seconds of work that are safe.
+  std::map<JobId, std::map<JobAttempt, std::set<int>>> running;  // Which parts.
+  std::map<JobId, double> checkpoints;                           // Seconds of work that are safe.
   std::map<JobId, int> finished;
+  int spanning = 0;  // Attempts on several machines that met.
+
+  bool is_idle() const {
+    return std::all_of(running.begin(), running.end(), [](const auto& each) { return each.second.empty(); });
+  }
+  const std::set<int>& parts(const JobAttempt& which) { return running[which.job][which]; }
+  void end(const JobAttempt& which, int part) {
+    auto& attempts = running[which.job];
+    attempts[which].erase(part);
+    if (attempts[which].empty()) attempts.erase(which);
+  }
 };
 
 class FakeProcesses final : public JobProcesses {
@@ -31,12 +45,13 @@ class FakeProcesses final : public JobProcesses {
   FakeProcesses(Witness& witness, double length) : witness_(witness), length_(length) {}
 
   void start(const StartAttempt& start) override {
-    EXPECT_TRUE(witness_.running.insert(start.which.job).second)
+    auto& attempts = witness_.running[start.which.job];
+    EXPECT_TRUE(attempts.empty() || attempts.begin()->first == start.which)
         << "job " << start.which.job << " runs twice";
-    processes_[start.which] = witness_.checkpoints[start.which.job];
-    workers_[start.which] = start.workers;
+    EXPECT_TRUE(attempts[start.which].insert(start.part).second);
+    processes_[start.which] = {start, witness_.checkpoints[start.which.job]};
     int held = 0;
-    for (const auto& [which, work] : processes_) held += workers_[which];
+    for (const auto& [which, process] : processes_) held += process.workers();
     EXPECT_LE(held, most_workers) << "more workers than slots";
   }
   void interrupt(const JobAttempt& which) override { interrupted_.insert(which); }
@@ -47,7 +62,7 @@ class FakeProcesses final : public JobProcesses {
       killed_.insert(std::next(processes_.begin(), static_cast<long>(rng.below(processes_.size())))->first);
   }
   void kill_all() {
-    for (const auto& [which, work] : processes_) witness_.running.erase(which.job);
+    for (const auto& [which, process] : processes_) witness_.end(which, process.start.part);
     processes_.clear();
   }
 
@@ -57,33 +72,72 @@ class FakeProcesses final : public JobProcesses {
     std::vector<AttemptEnded> all;
     for (auto each = processes_.begin(); each != processes_.end();) {
       const auto current = each++;
-      const JobAttempt which = current->first;
-      AttemptEnded ended;
-      ended.which = which;
-      current->second += kStep;
-      if (killed_.contains(which)) {
-        ended.signal = 9;
-      } else if (current->second >= length_) {
-        ended.exit_code = 0;
-        ++witness_.finished[which.job];
-      } else if (interrupted_.contains(which)) {
-        ended.exit_code = 130;
-        witness_.checkpoints[which.job] = current->second;
-      } else {
-        continue;
-      }
-      witness_.running.erase(which.job);
+      const auto ended =
+          current->second.start.part == 0 ? advance_first(current->second) : advance_other(current->second);
+      if (!ended) continue;
+      witness_.end(current->first, current->second.start.part);
       processes_.erase(current);
-      all.push_back(ended);
+      all.push_back(*ended);
     }
     return all;
   }
 
  private:
+  struct Process {
+    StartAttempt start;
+    double work = 0;
+    double waited = 0;
+    bool has_met = false;
+
+    int workers() const { return start.parts.at(static_cast<std::size_t>(start.part)).workers; }
+  };
+
+  static AttemptEnded end_of(const Process& process, int exit_code, int signal = 0) {
+    AttemptEnded ended;
+    ended.which = process.start.which;
+    ended.exit_code = exit_code;
+    ended.signal = signal;
+    return ended;
+  }
+
+  bool meets(Process& process) {
+    if (process.has_met) return true;
+    process.waited += kStep;
+    process.has_met = witness_.parts(process.start.which).size() == process.start.parts.size();
+    if (process.has_met && process.start.part == 1) ++witness_.spanning;
+    return process.has_met;
+  }
+
+  // Ends with the first.
+  std::optional<AttemptEnded> advance_other(Process& process) {
+    const JobAttempt which = process.start.which;
+    if (killed_.contains(which)) return end_of(process, -1, 9);
+    const bool is_late = !meets(process) && process.waited > kMeeting;
+    const bool is_left = process.has_met && !witness_.parts(which).contains(0);
+    return is_late || is_left ? std::optional(end_of(process, 4)) : std::nullopt;
+  }
+
+  std::optional<AttemptEnded> advance_first(Process& process) {
+    const JobAttempt which = process.start.which;
+    if (killed_.contains(which)) return end_of(process, -1, 9);
+    if (!meets(process)) {
+      const bool gives_up = process.waited > kMeeting || interrupted_.contains(which);
+      return gives_up ? std::optional(end_of(process, 4)) : std::nullopt;
+    }
+    if (witness_.parts(which).size() < process.start.parts.size()) return end_of(process, 4);
+    process.work += kStep;
+    if (process.work >= length_) {
+      ++witness_.finished[which.job];
+      return end_of(process, 0);
+    }
+    if (!interrupted_.contains(which)) return std::nullopt;
+    witness_.checkpoints[which.job] = process.work;
+    return end_of(process, 130);
+  }
+
   Witness& witness_;
   double length_;
-  std::map<JobAttempt, double> processes_;
-  std::map<JobAttempt, int> workers_;
+  std::map<JobAttempt, Process> processes_;
   std::set<JobAttempt> interrupted_, killed_;
 };
 
@@ -117,10 +171,11 @@ class SimulatedJobs final : public JobOutbox {
     }
   }
 
-  void submit(int workers) {
+  void submit(int workers, int least = 1) {
     JobRecord record;
     record.job.name = "job";
-    record.job.min_workers = 1;
+    record.job.min_workers = least;
+    record.job.spans_machines = least > 2;
     record.job.max_workers = workers;
     coordinator_->submit(record, now_);
   }
@@ -138,7 +193,7 @@ class SimulatedJobs final : public JobOutbox {
     for (const auto& [id, record] : coordinator_->records()) {
       if (record.is_active()) return false;
     }
-    return witness.running.empty();
+    return witness.is_idle();
   }
 
   JobCoordinator& coordinator() { return *coordinator_; }
@@ -228,11 +283,13 @@ class SimulatedJobs final : public JobOutbox {
 };
 
 TEST(JobCrashes, NoJobIsLostNoneRunsTwiceAtOnceAllFinish) {
+  int spanning = 0;
   for (std::uint64_t seed = 0; seed < 90; ++seed) {
     SCOPED_TRACE(seed);
     const Policy& policy = all_policies()[seed % all_policies().size()];
     SimulatedJobs cluster(seed, policy.name);
     for (int i = 0; i < 6; ++i) cluster.submit(i % 3 == 0 ? 2 : 1);
+    cluster.submit(3, 3);  // On both machines.
     for (int i = 0; i < 300; ++i) cluster.step(true);
     int steps = 0;
     while (!cluster.all_done() && ++steps < 3000) cluster.step(false);
@@ -242,7 +299,9 @@ TEST(JobCrashes, NoJobIsLostNoneRunsTwiceAtOnceAllFinish) {
       EXPECT_GE(cluster.witness.finished[id], 1);
     }
     if (HasFailure()) return;
+    spanning += cluster.witness.spanning;
   }
+  EXPECT_GE(spanning, 90);
 }
 
 TEST(JobCrashes, WhatTheDiskDoesNotTakeDoesNotHappen) {
@@ -252,7 +311,7 @@ TEST(JobCrashes, WhatTheDiskDoesNotTakeDoesNotHappen) {
   EXPECT_THROW(cluster.submit(1), Error);
   EXPECT_EQ(cluster.coordinator().records().size(), 1u);
   EXPECT_THROW(for (int i = 0; i < 50; ++i) cluster.step(false), Error);
-  EXPECT_TRUE(cluster.witness.running.empty());
+  EXPECT_TRUE(cluster.witness.is_idle());
   EXPECT_EQ(cluster.coordinator().record(1).job.state, JobState::waiting);
   cluster.store.is_full = false;
   for (int i = 0; i < 200 && !cluster.all_done(); ++i) cluster.step(false);
@@ -291,6 +350,11 @@ TEST(JobCoordinator, AJobLargerThanEveryMachineIsRefused) {
   for (int i = 0; i < 50; ++i) cluster.step(false);
   JobRecord record;
   record.job.min_workers = record.job.max_workers = 3;
+  record.job.spans_machines = false;
+  EXPECT_THROW(cluster.coordinator().submit(record, 1), ConfigError);
+  record.job.spans_machines = true;
+  EXPECT_NO_THROW(cluster.coordinator().submit(record, 1));
+  record.job.min_workers = record.job.max_workers = 5;
   EXPECT_THROW(cluster.coordinator().submit(record, 1), ConfigError);
 }
 

@@ -38,6 +38,12 @@ void put(WireWriter& out, const StartAttempt& start) {
   out.put_text(start.home);
   out.put(static_cast<std::uint32_t>(start.words.size()));
   for (const std::string& word : start.words) out.put_text(word);
+  out.put(static_cast<std::uint32_t>(start.parts.size()));
+  for (const AttemptPart& part : start.parts) {
+    out.put_text(part.machine);
+    out.put(static_cast<std::int32_t>(part.workers));
+  }
+  out.put(static_cast<std::int32_t>(start.part));
 }
 void put(WireWriter& out, const StopAttempt& stop) { put(out, stop.which); }
 void put(WireWriter& out, const ForgetAttempt& forget) { put(out, forget.which); }
@@ -91,6 +97,15 @@ StartAttempt start_from(WireReader& in) {
   start.folder = in.get_text();
   start.home = in.get_text();
   start.words = list_from(in, [](WireReader& from) { return from.get_text(); });
+  start.parts = list_from(in, [](WireReader& from) {
+    AttemptPart part;
+    part.machine = from.get_text();
+    part.workers = from.get<std::int32_t>();
+    return part;
+  });
+  start.part = in.get<std::int32_t>();
+  if (!start.parts.empty() && (start.part < 0 || start.part >= static_cast<int>(start.parts.size())))
+    throw NetError("jobs: an attempt without part {}", start.part);
   return start;
 }
 

@@ -37,12 +37,19 @@ struct AgentArrives {
   std::vector<AttemptEnded> ended;  // And not forgotten yet.
 };
 
+// What one machine has of an attempt.
+struct AttemptPart {
+  std::string machine;
+  int workers = 1;
+};
 struct StartAttempt {
   JobAttempt which;
   int workers = 1;
   std::vector<std::string> words;
-  std::string folder;  // To start in.
-  std::string home;    // The job's own: its run and its log.
+  std::string folder;                // To start in.
+  std::string home;                  // The job's own: its run and its log.
+  std::vector<AttemptPart> parts{};  // More than one: of a gang on several machines, the first leads.
+  int part = 0;                      // That of this machine.
 };
 struct StopAttempt {  // Write a checkpoint and end.
   JobAttempt which;

@@ -20,7 +20,7 @@ AgentArrives arrival() {
 
 std::vector<JobMessage> all_messages() {
   return {arrival(),
-          StartAttempt{{1, 2}, 3, {"--model", "mlp"}, "/folder", "/home"},
+          StartAttempt{{1, 2}, 3, {"--model", "mlp"}, "/folder", "/home", {{"a", 2}, {"b", 1}}, 1},
           StopAttempt{{1, 2}},
           AttemptEnded{{1, 2}, 3, 0, "why", "line"},
           ForgetAttempt{{1, 2}},
@@ -38,6 +38,10 @@ TEST(JobMessage, ComesBackAsItWas) {
   const auto back = std::get<AgentArrives>(decode_job_message(encode(JobMessage(arrival()))));
   EXPECT_EQ(back.running[1].attempt, 4);
   EXPECT_EQ(back.ended[0].last_line, "last words");
+  const auto start = std::get<StartAttempt>(decode_job_message(encode(all_messages()[1])));
+  EXPECT_EQ(start.parts.at(0).workers, 2);
+  EXPECT_EQ(start.parts.at(1).machine, "b");
+  EXPECT_EQ(start.part, 1);
 }
 
 TEST(JobMessage, TornAndForeignBytesAreRefused) {

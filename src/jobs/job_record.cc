@@ -46,6 +46,7 @@ Json to_json(const ClusterJob& job) {
           {"memory_bytes", job.memory_bytes},
           {"priority", job.priority},
           {"bytes_per_step", job.bytes_per_step},
+          {"spans_machines", job.spans_machines},
           {"length", optional_json(job.length)},
           {"submitted", job.submitted},
           {"state", name_of(job.state)},
@@ -69,6 +70,7 @@ ClusterJob job_from(const Json& json) {
   json.at("memory_bytes").get_to(job.memory_bytes);
   json.at("priority").get_to(job.priority);
   json.at("bytes_per_step").get_to(job.bytes_per_step);
+  job.spans_machines = json.value("spans_machines", false);
   job.length = optional_from<double>(json.at("length"));
   json.at("submitted").get_to(job.submitted);
   job.state = state_from(json.at("state"));
@@ -81,6 +83,22 @@ ClusterJob job_from(const Json& json) {
   job.host = optional_from<JobId>(json.at("host"));
   json.at("shares_badly").get_to(job.shares_badly);
   return job;
+}
+
+Json to_json(const AttemptEnded& ended) {
+  return {{"job", ended.which.job}, {"attempt", ended.which.attempt}, {"exit_code", ended.exit_code},
+          {"signal", ended.signal}, {"error", ended.error},           {"last_line", ended.last_line}};
+}
+
+AttemptEnded ended_from(const Json& json) {
+  AttemptEnded ended;
+  json.at("job").get_to(ended.which.job);
+  json.at("attempt").get_to(ended.which.attempt);
+  json.at("exit_code").get_to(ended.exit_code);
+  json.at("signal").get_to(ended.signal);
+  json.at("error").get_to(ended.error);
+  json.at("last_line").get_to(ended.last_line);
+  return ended;
 }
 
 template <typename Read>
@@ -104,7 +122,10 @@ std::string to_json_text(const JobRecord& record) {
                {"next", shares_json(record.next)},
                {"ended", record.ended},
                {"reason", record.reason},
-               {"rate_alone", optional_json(record.rate_alone)}});
+               {"rate_alone", optional_json(record.rate_alone)},
+               {"gone", record.gone},
+               {"outcome", record.outcome ? to_json(*record.outcome) : Json(nullptr)},
+               {"is_part_lost", record.is_part_lost}});
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -121,6 +142,10 @@ JobRecord job_record_from_json(const std::string& text) {
     json.at("ended").get_to(record.ended);
     json.at("reason").get_to(record.reason);
     record.rate_alone = optional_from<double>(json.value("rate_alone", Json(nullptr)));
+    record.gone = json.value("gone", std::vector<int>());
+    if (const Json outcome = json.value("outcome", Json(nullptr)); !outcome.is_null())
+      record.outcome = ended_from(outcome);
+    record.is_part_lost = json.value("is_part_lost", false);
     return record;
   });
 }

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "jobs/cluster_state.h"
+#include "jobs/job_message.h"
 
 namespace hocket {
 
@@ -19,12 +22,20 @@ struct JobRecord {
   double ended = 0;
   std::string reason;                  // Why it failed, or was last started again.
   std::optional<double> rate_alone{};  // Samples a second while it shared slots with nobody.
-  // Samples a second, row by row, since it started or its partner came or went: that is in the first. Not kept.
+  // Samples a second, row by row, since it started or its partner came or went: that is in the first. Not
+  // kept.
   std::vector<double> rates{};
 
+  // Of an attempt on several machines, whose first leads and alone knows how it went:
+  std::vector<int> gone{};                // Machines whose part has ended.
+  std::optional<AttemptEnded> outcome{};  // How the first ended, or what could not start.
+  bool is_part_lost = false;              // With its agent.
+
   bool is_active() const { return !has_ended(job.state); }
-  bool is_on(int machine) const {
-    return !job.allocation.empty() && job.allocation.front().machine == machine;
+  bool is_on(int machine) const {  // Or a part of it.
+    return std::any_of(job.allocation.begin(), job.allocation.end(),
+                       [&](const JobShare& share) { return share.machine == machine; }) &&
+           std::find(gone.begin(), gone.end(), machine) == gone.end();
   }
 };
 

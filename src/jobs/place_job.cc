@@ -70,7 +70,7 @@ std::optional<Allocation> place_job(const FreeSlots& free, const ClusterJob& job
     if (const int room = free.room(i, job); room > 0) gaps.push_back({static_cast<int>(i), room});
   }
   if (auto one = on_one_machine(gaps, workers)) return one;
-  if (!spans_machines || room_of(gaps) < workers) return std::nullopt;
+  if (!spans_machines || !job.spans_machines || room_of(gaps) < workers) return std::nullopt;
   if (job.bytes_per_step > 0) return in_few_racks(free, gaps, workers);
   largest_first(gaps);
   std::reverse(gaps.begin(), gaps.end());

@@ -28,8 +28,8 @@ jobs, killed = [], 0
 while killed < kills:
     ended = {job["id"] for job in cluster.list()["jobs"] if job["ended"] is not None}
     while len(set(jobs) - ended) < 4:
-        workers = "2" if len(jobs) % 4 == 3 else "1"
-        jobs.append(cluster.submit([*JOB, "--seed", str(len(jobs))], "--workers", workers))
+        workers = ["1", "3", "1", "2"][len(jobs) % 4]  # Three are on both machines.
+        jobs.append(cluster.submit([*JOB, "--seed", str(len(jobs))], "--workers", workers, "--span"))
     time.sleep(rng.uniform(0.1, 2))
     cluster.kill(rng.choice(["server", "agent", "job", "job"]), rng)
     killed += 1

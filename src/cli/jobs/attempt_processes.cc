@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "cli/launch/guard.h"
 #include "cli/launch/rank_command.h"
+#include "net/job_key.h"
+#include "net/socket.h"
 
 namespace hocket {
 namespace {
@@ -46,13 +48,45 @@ double samples_per_second(const std::string& row) {
   return at == std::string::npos ? 0 : std::strtod(row.c_str() + at + kName.size(), nullptr);
 }
 
-std::vector<std::string> command_of(const StartAttempt& start) {
-  std::vector<std::string> words{fs::read_symlink("/proc/self/exe").string(), "train"};
-  words.insert(words.end(), start.words.begin(), start.words.end());
-  for (const std::string& word : {std::string("--resume"), std::string("--out"), start.home + "/run",
-                                  std::string("--workers"), std::to_string(start.workers)})
-    words.push_back(word);
+using Words = std::vector<std::string>;
+
+void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+std::string own_program() { return fs::read_symlink("/proc/self/exe").string(); }
+
+Words train_command(const StartAttempt& start) {
+  Words words{own_program(), "train"};
+  append(words, start.words);
+  append(words, {"--resume", "--out", start.home + "/run", "--workers", std::to_string(start.workers)});
   return words;
+}
+
+std::string meeting_of(const StartAttempt& start) {
+  return fmt::format("{}/meeting-{}", start.home, start.which.attempt);
+}
+
+// The launcher of a gang on several machines, or on the others an agent of it.
+Words gang_command(const StartAttempt& start, const SchedulerPlace& place) {
+  const std::string meeting = meeting_of(start);
+  Words words{own_program(), "launch", "--key-file", "-"};
+  if (place.plaintext) words.emplace_back("--plaintext");
+  if (start.part > 0) {
+    append(words, {"--agent", "file:" + meeting, "--host", std::to_string(start.part)});
+    return words;
+  }
+  std::string hosts;
+  for (const AttemptPart& part : start.parts)
+    hosts += fmt::format("{}{}:{}", hosts.empty() ? "" : ",", part.machine, part.workers);
+  append(words, {"--hosts", hosts, "--meeting", meeting, "--address",
+                 local_address_towards(place.address().address), "--interruption", "1000000000", "--"});
+  append(words, train_command(start));
+  return words;
+}
+
+// By which the parts of an attempt know each other.
+std::string gang_key(const StartAttempt& start, const SchedulerPlace& place) {
+  const std::string use = fmt::format("job {} attempt {}", start.which.job, start.which.attempt);
+  return to_hex(derived_key(place.key(), use)) + '\n';
 }
 
 FileDescriptor open_log(const std::string& file) {
@@ -70,9 +104,11 @@ void AttemptProcesses::start(const StartAttempt& start) {
   if (!fs::is_directory(start.folder))
     throw Error("cannot start in {}: there is no such folder", start.folder);
   Attempt attempt;
-  attempt.log = start.home + "/log";
-  attempt.mark = fmt::format("HOCKET_JOBS_ATTEMPT={}/{}.{}", start.home, start.which.attempt, ::getpid());
-  attempt.metrics = start.home + "/run/metrics.jsonl";
+  attempt.leads = start.part == 0;
+  attempt.log = start.home + (attempt.leads ? "/log" : fmt::format("/log-{}", start.part));
+  attempt.mark =
+      fmt::format("HOCKET_JOBS_ATTEMPT={}/{}.{}.{}", start.home, start.which.attempt, start.part, ::getpid());
+  if (attempt.leads) attempt.metrics = start.home + "/run/metrics.jsonl";
   attempt.last_row = last_training_row(attempt.metrics);
   const FileDescriptor log = open_log(attempt.log);
   const std::string title =
@@ -81,7 +117,12 @@ void AttemptProcesses::start(const StartAttempt& start) {
     throw Error("cannot write {}: {}", attempt.log, std::strerror(errno));
 
   ProcessOptions options;
-  options.words = command_of(start);
+  const bool is_gang = start.parts.size() > 1;
+  options.words = is_gang ? gang_command(start, place_) : train_command(start);
+  if (is_gang) {
+    options.input = gang_key(start, place_);
+    attempt.meeting = meeting_of(start);
+  }
   options.environment = this_environment();
   options.environment.insert(options.environment.end(), marks_.begin(), marks_.end());
   options.environment.push_back(attempt.mark);
@@ -92,7 +133,7 @@ void AttemptProcesses::start(const StartAttempt& start) {
 }
 
 void AttemptProcesses::interrupt(const JobAttempt& which) {
-  if (const auto found = attempts_.find(which); found != attempts_.end())
+  if (const auto found = attempts_.find(which); found != attempts_.end() && found->second.leads)
     ::kill(found->second.process.pid, SIGINT);
 }
 
@@ -123,6 +164,7 @@ std::vector<AttemptEnded> AttemptProcesses::reap() {
     int status = 0;
     if (::waitpid(current->second.process.pid, &status, WNOHANG) != current->second.process.pid) continue;
     end_marked_processes(current->second.mark);  // Ranks that it has left behind.
+    if (current->second.leads && !current->second.meeting.empty()) ::unlink(current->second.meeting.c_str());
     AttemptEnded ended;
     ended.which = current->first;
     if (WIFSIGNALED(status)) {

@@ -6,18 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "cli/jobs/scheduler_place.h"
 #include "cli/launch/rank_process.h"
 #include "jobs/job_agent.h"
 
 namespace hocket {
 
 // Attempts as processes: each is `hocket train` in a process group of its own that resumes the run in the
-// job's folder and dies with this thread. Used by one thread.
+// job's folder and dies with this thread. Of a gang on several machines the first is a launcher, the others
+// are its agents; they meet by a file in the job's folder. Used by one thread.
 class AttemptProcesses final : public JobProcesses {
  public:
   // Each process carries the `marks` in its environment.
-  AttemptProcesses(std::string machine, std::vector<std::string> marks)
-      : machine_(std::move(machine)), marks_(std::move(marks)) {}
+  AttemptProcesses(SchedulerPlace place, std::string machine, std::vector<std::string> marks)
+      : place_(std::move(place)), machine_(std::move(machine)), marks_(std::move(marks)) {}
 
   void start(const StartAttempt& start) override;
   void interrupt(const JobAttempt& which) override;
@@ -30,12 +32,15 @@ class AttemptProcesses final : public JobProcesses {
  private:
   struct Attempt {
     RankProcess process;
+    bool leads = true;  // The parts of a gang on other machines follow the first.
     std::string log;
     std::string mark;
+    std::string meeting;  // Of a gang.
     std::string metrics;
     std::string last_row;  // Of its metrics, as far as it was looked at.
   };
 
+  SchedulerPlace place_;
   std::string machine_;
   std::vector<std::string> marks_;
   std::map<JobAttempt, Attempt> attempts_;

@@ -44,6 +44,8 @@ Json job_json(const JobCoordinator& coordinator, const JobRecord& record) {
   if (!job.allocation.empty()) {
     const auto& machine = coordinator.machines()[static_cast<std::size_t>(job.allocation.front().machine)];
     json["machine"] = machine.name;
+    for (const JobShare& share : job.allocation)
+      json["machines"].push_back(coordinator.machines()[static_cast<std::size_t>(share.machine)].name);
     json["machine_is_here"] = machine.is_present;
   }
   return json;
@@ -92,6 +94,7 @@ Json submit(JobCoordinator& coordinator, const Json& request) {
   request.at("memory_bytes").get_to(job.memory_bytes);
   request.at("priority").get_to(job.priority);
   request.at("bytes_per_step").get_to(job.bytes_per_step);
+  job.spans_machines = request.value("spans_machines", false);
   if (!request.at("length").is_null()) job.length = request.at("length").get<double>();
   request.at("words").get_to(record.words);
   request.at("folder").get_to(record.folder);

@@ -125,8 +125,8 @@ class AgentLoop {
 AgentArrives self_of(const Arguments& arguments) {
   AgentArrives self;
   self.name = arguments.text("name", this_host_name());
-  if (self.name.empty() || self.name.find('/') != std::string::npos)
-    throw ConfigError("jobs agent: --name {}: expected a name without /", self.name);
+  if (self.name.empty() || self.name.front() == '-' || self.name.find_first_of("/,") != std::string::npos)
+    throw ConfigError("jobs agent: --name {}: expected a name without / and comma", self.name);
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   self.slots = static_cast<int>(arguments.integer("slots", cores, 1, 1 << 16));
   self.rack = static_cast<int>(arguments.integer("rack", 0, 0, 1 << 20));
@@ -153,7 +153,7 @@ int run_jobs_agent(const Arguments& arguments) {
   end_marked_processes(machine_mark);
   SignalsToPoll signals{SIGINT, SIGTERM};
   const Guard guard(own_mark);
-  AttemptProcesses processes(self.name, {machine_mark, own_mark});
+  AttemptProcesses processes(place, self.name, {machine_mark, own_mark});
   AgentLoop loop(place, self, seconds_of(arguments, "stop-grace", 60), processes);
   write_message(
       fmt::format("hocket: agent {} with {} slots for {}", self.name, self.slots, place.folder.string()));

@@ -38,6 +38,7 @@ int submit(const Arguments& arguments) {
                              ? static_cast<double>(parse_bytes(arguments.text("bytes-per-step"),
                                                                "jobs submit: --bytes-per-step"))
                              : 0.0},
+      {"spans_machines", arguments.has("span")},
       {"words", words},
       {"folder", std::filesystem::current_path().string()}};
   request["length"] = arguments.has("length") ? Json(seconds_of(arguments, "length", 0)) : Json(nullptr);
@@ -101,6 +102,7 @@ std::vector<Option> jobs_client_options() {
       {"length", "TIME", "submit: how long it takes with all its workers (estimated)", group},
       {"bytes-per-step", "BYTES", "submit: what its workers send each step; it then stays in few racks",
        group},
+      {"span", "", "submit: it may run on several machines at once", group},
       {"all", "", "list: those that have ended, too", group},
   };
 }

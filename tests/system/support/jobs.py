@@ -128,7 +128,8 @@ def wait_until(claim, seconds, describe=lambda: ""):
 
 def check_never_twice(cluster):
     """No two attempts of one job at this moment."""
-    attempts = {}
+    attempts, starters = {}, {}
     for attempt in set(cluster.processes().values()):
-        job, number = attempt.split("/")
+        job, number, part, agent = attempt.replace("/", ".").split(".")
         assert attempts.setdefault(job, number) == number, f"job {job} runs twice: {attempts[job]} and {number}"
+        assert starters.setdefault((job, part), agent) == agent, f"part {part} of job {job} was started twice"
