@@ -59,6 +59,20 @@ def check_batches():
     return "batches/compare.html"
 
 
+def check_pipelines():
+    """A model in one piece and in stages, by several schedules: the schedule is none of the first one's business."""
+    ways = ["--mesh", "dp=1;pp=2", "--schedule", "1f1b;pipedream", "--microbatches", "4"]
+    done = run("compare", *SMALL, *ways, "--epochs", "1", "--out", "pipelines")
+    assert done.returncode == 0 and len(re.findall(r"^2 workers pp=2, pipedream +\d", done.stdout, re.M)) == 2, (done.stdout, done.stderr)
+    result = json.loads(pathlib.Path("pipelines/compare.json").read_text())
+    assert [way["way"] for way in result["ways"]] == ["1 worker", "2 workers pp=2, 1f1b", "2 workers pp=2, pipedream"], result
+    alone, by_turns, stream = (way["runs"][0] for way in result["ways"])
+    assert alone["parameter_hash"] == by_turns["parameter_hash"] != stream["parameter_hash"], result
+    assert "stages of equal work" in result["ways"][1]["assumption"] and "updates old" in result["ways"][2]["assumption"], result
+    assert set(result["ways"][2]["complexity"]["knobs"]) == {"mesh", "schedule", "microbatches"}, result["ways"][2]
+    assert 'stage 1"' in pathlib.Path("pipelines/compare.html").read_text(), "its timeline names stages"
+
+
 def check_disciplines():
     """Disciplines side by side, one worker slow: winners, staleness, knobs, and the word emulated wherever it belongs."""
     ways = ["--workers", "2", "--sync", "allreduce", "--sync", "ps:ssp,s=2", "--sync", "hogwild"]
@@ -157,6 +171,7 @@ def check_page(chromium, page, charts):
 
 workers_page = check_scores()
 batches_page = check_batches()
+check_pipelines()
 disciplines_page = check_disciplines()
 check_convex()
 check_divergence()

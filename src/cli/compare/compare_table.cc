@@ -20,8 +20,18 @@ std::size_t width_of(const std::string& text) {
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+// Columns in which no way has anything leave their room to the names.
+void drop_empty_columns(std::vector<Row>& rows) {
+  for (std::size_t i = rows.front().size() - 1; i > 0; --i) {
+    const auto is_empty = [&](const Row& row) { return row[i].empty() || row[i] == "-"; };
+    if (!std::all_of(rows.begin() + 1, rows.end(), is_empty)) continue;
+    for (Row& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 // The first column to the left and cut where the table would be too wide, the others to the right.
 std::string aligned(std::vector<Row> rows) {
+  drop_empty_columns(rows);
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));

@@ -12,7 +12,7 @@ const page = (() => {
     light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#6b7280"],
     dark: ["#56b4e9", "#e69f00", "#2cc79b", "#e29ac4", "#f0e442", "#ff8a4c", "#b79be0", "#a0aab4"],
   };
-  const kinds = { compute: 0, data: 4, communication: 2, wait: 7, eval: 3, checkpoint: 1, bubble: 5, other: 7 };
+  const kinds = { compute: 0, data: 4, communication: 2, wait: 7, eval: 3, checkpoint: 1, bubble: 6, other: 7 };
 
   const theme = () => root.dataset.theme;
   const color = (index) => palettes[theme()][index % 8];
