@@ -22,15 +22,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-bool is_within(std::string_view name, std::string_view layer) {
-  return name.starts_with(layer) && (name.size() == layer.size() || name[layer.size()] == '.');
-}
-
-bool reads_parameter(const Graph& graph, const Node& node) {
-  return std::any_of(node.inputs.begin(), node.inputs.end(),
-                     [&](ValueId id) { return graph.value(id).role == Role::parameter; });
-}
-
 double work_of(const Graph& graph, const Node& node) {
   std::vector<Type> inputs, outputs;
   for (const ValueId id : node.inputs) inputs.push_back(graph.value(id).type);
@@ -205,6 +196,16 @@ void check_stages(const Graph& graph, int parts) {
 
 }  // namespace
 
+bool begins_layer(const Graph& graph, const Node& node) {
+  if (node.op->name() == "add" || node.op->name() == "bn_apply") return false;
+  return std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId id) { return graph.value(id).role == Role::parameter; });
+}
+
+bool is_within(std::string_view name, std::string_view layer) {
+  return name.starts_with(layer) && (name.size() == layer.size() || name[layer.size()] == '.');
+}
+
 std::vector<CutPoint> cut_points(const Graph& graph) {
   const std::vector<int> producer = producers(graph);
   const auto count = static_cast<int>(graph.nodes().size());
@@ -217,16 +218,14 @@ std::vector<CutPoint> cut_points(const Graph& graph) {
   bool has_layer_before = false;
   for (int i = 0; i < count; ++i) {
     const Node& node = graph.nodes()[static_cast<std::size_t>(i)];
-    // What adds to a layer's result or scales it is computed with it.
-    const bool begins_layer =
-        reads_parameter(graph, node) && node.op->name() != "add" && node.op->name() != "bn_apply";
-    if (begins_layer && has_layer_before) {
+    const bool is_layer = begins_layer(graph, node);
+    if (is_layer && has_layer_before) {
       int values = 0;
       for (std::size_t id = 0; id < last_use.size(); ++id)
         values += producer[id] >= 0 && producer[id] < i && last_use[id] >= i ? 1 : 0;
       points.push_back({i, values});
     }
-    has_layer_before = has_layer_before || begins_layer;
+    has_layer_before = has_layer_before || is_layer;
   }
   return points;
 }

@@ -19,6 +19,13 @@ void assign_stages(Graph& forward, int parts, std::string_view names);
 // Of the node that first reads the source; 0 where nothing does.
 int home_stage(const Graph& graph, ValueId source);
 
+// Whether a layer begins with the node: it reads parameters, and does not just add to a layer's result or
+// scale it, which is computed with that layer.
+bool begins_layer(const Graph& graph, const Node& node);
+
+// Whether `name` is that of `layer` or of something below it.
+bool is_within(std::string_view name, std::string_view layer);
+
 // Nodes before which a pipeline is cut well: they begin a layer, and `values`, what the nodes from there on
 // need of the ones before, is least. Ascending.
 struct CutPoint {

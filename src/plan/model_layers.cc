@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "graph/memory_plan.h"
-#include "graph/operator.h"
+#include "graph/stages.h"
 
 namespace hocket {
 namespace {
@@ -16,12 +16,6 @@ std::size_t index(int number) { return static_cast<std::size_t>(number); }
 
 double bytes_of(const ValueInfo& value) {
   return static_cast<double>(value.type.shape.count()) * static_cast<double>(size_of(value.type.dtype));
-}
-
-bool begins_layer(const Graph& graph, const Node& node) {
-  if (node.op->name() == "add" || node.op->name() == "bn_apply") return false;
-  return std::any_of(node.inputs.begin(), node.inputs.end(),
-                     [&](ValueId id) { return graph.value(id).role == Role::parameter; });
 }
 
 // That of the parameters that it is the first to read, or its own.

@@ -18,7 +18,7 @@ struct ModelLayer {
   double output_bytes = 0;     // Of what later layers read from this one and those before.
 };
 
-// A layer begins where parameters are read, but for what adds to a layer's result or scales it.
+// Layers begin as begins_layer() of graph/stages.h says.
 std::vector<ModelLayer> layers_of(const Graph& forward);
 
 // The layer of every node of a step made from `forward`, however it has been differentiated, updated and

@@ -1,11 +1,9 @@
 #include "plan/stage_names.h"
 
+#include "graph/stages.h"
+
 namespace hocket {
 namespace {
-
-bool is_within(std::string_view name, std::string_view scope) {
-  return name.starts_with(scope) && (name.size() == scope.size() || name[scope.size()] == '.');
-}
 
 // The outermost scope of the layer's name that has nodes of layers [first, end) only.
 std::string_view widest_scope(const Graph& forward, std::span<const ModelLayer> layers, std::size_t first,
