@@ -28,6 +28,12 @@ std::byte* map_shared(std::size_t bytes, int file) {
 }
 
 // Made by whoever comes first; new bytes are zero, as the ledger wants them.
+FileDescriptor open_shared(const std::filesystem::path& path) {
+  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.is_open()) throw Error("{}: {}", path.string(), std::strerror(errno));
+  return file;
+}
+
 FileDescriptor open_shared(std::uint64_t job) {
   FileDescriptor file(::shm_open(name_of_job(job).c_str(), O_RDWR | O_CREAT, 0600));
   if (!file.is_open()) throw Error("cannot share memory for emulated links: {}", std::strerror(errno));
@@ -49,6 +55,9 @@ EmulatedNet::EmulatedNet(std::string_view topology, int ranks)
 
 EmulatedNet::EmulatedNet(std::string_view topology, int ranks, std::uint64_t job)
     : EmulatedNet(open_topology(topology, ranks), open_shared(job).get()) {}
+
+EmulatedNet::EmulatedNet(std::string_view topology, int ranks, const std::filesystem::path& file)
+    : EmulatedNet(open_topology(topology, ranks), open_shared(file).get()) {}
 
 void EmulatedNet::forget_job(std::uint64_t job) { ::shm_unlink(name_of_job(job).c_str()); }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -19,6 +20,8 @@ class EmulatedNet {
   EmulatedNet(std::string_view topology, int ranks);
   // Between the processes of a job, each of which calls it, and forget_job() once all of them have.
   EmulatedNet(std::string_view topology, int ranks, std::uint64_t job);
+  // Between processes that come and go, by a file that whoever starts them removes.
+  EmulatedNet(std::string_view topology, int ranks, const std::filesystem::path& file);
 
   const Topology& topology() const { return topology_; }
   LinkLedger& ledger() { return ledger_; }

@@ -255,7 +255,8 @@ std::vector<Key> worker_keys() {
       {"train.emulate_net",
        "TOPOLOGY",
        kWorkers,
-       "delay every message between workers of this host as these links would: see docs/TOPOLOGY.md",
+       "delay every message between workers and servers of this host as these links would: see "
+       "docs/TOPOLOGY.md",
        FIELD(emulate_net),
        {},
        {},

@@ -44,7 +44,8 @@ Summary planned_summary(const TrainOptions& options, const Start& start, const T
   summary.transport = with_servers ? "servers" : has_threads ? "threads" : team.transport();
   summary.dtype = options.dtype;
   summary.seed = options.seed;
-  summary.emulated = is_emulated(options) || (!options.emulate_net.empty() && !team.is_alone());
+  summary.emulated =
+      is_emulated(options) || (!options.emulate_net.empty() && (with_servers || !team.is_alone()));
   summary.zero = options.zero;
   if (options.target_accuracy > 0) summary.target_accuracy = options.target_accuracy;
   summary.version = kVersion;

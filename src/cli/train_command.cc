@@ -154,9 +154,11 @@ int run_sandblaster_node(const TrainOptions& options, const NodePlace& place, co
 }
 
 // Nodes other than the recorder, which alone speaks and writes files.
-int run_node(const Request& request, const NodePlace& place, const Start& start, const Arguments& arguments) {
+int run_node(const Request& request, NodePlace place, const Start& start, const Arguments& arguments) {
   const TrainOptions options = with_servers(request.settings.train_options());
   const StopSignals signals(place.me != kRecorder);
+  const std::unique_ptr<EmulatedNet> links = links_between_nodes(options);
+  if (links) place.emulation = &links->ledger();
   if (is_sandblaster(options) && place.me != kRecorder)
     return run_sandblaster_node(options, place, signals.stop());
   switch (place.me.kind) {

@@ -29,7 +29,17 @@ struct Address {
 struct Directory {
   std::vector<Address> addresses;
 };
-using NodeFrame = std::variant<Message, Introduction, Directory>;
+// A message over links that are emulated: when it was posted and when they have carried it, in seconds.
+struct Delayed {
+  double posted = 0;
+  double carried = 0;
+  std::uint64_t bytes = 0;
+  Message message;
+};
+using NodeFrame = std::variant<Message, Introduction, Directory, Delayed>;
+
+// What a message takes on a wire where nothing of it is shared or known.
+std::size_t wire_bytes(const Message& message);
 
 // Where bytes of the sender's memory lie, as the receiver, which has mapped it, can find them; nothing where
 // they must travel themselves.

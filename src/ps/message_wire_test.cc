@@ -60,7 +60,8 @@ std::vector<NodeFrame> one_of_each() {
           Message(Stop{}),
           Message(Parcel{Payload::copy_of(std::as_bytes(std::span("words", 5)))}),
           Introduction{4711, "host", 12, 5, 1 << 20},
-          Directory{{{server_node(0), "127.0.0.1", 4712}}}};
+          Directory{{{server_node(0), "127.0.0.1", 4712}}},
+          Delayed{1.5, 2.5, 4096, a_push()}};
 }
 
 TEST(MessageWire, WhatIsDecodedEncodesToTheSameBytes) {

@@ -12,6 +12,7 @@ namespace hocket {
 namespace {
 
 constexpr Seconds kCallTimeout{0.5};
+constexpr Seconds kLongestPassage{3600.0};
 constexpr std::size_t kMaxNodeFrame = (std::size_t{1} << 32) - 1;  // A snapshot of a range.
 
 Endpoint place_to_listen(const NodeNetworkOptions& options) {
@@ -25,6 +26,15 @@ std::optional<std::uint64_t> place_in(std::span<const std::byte> memory, std::sp
       bytes.data() >= memory.data() && bytes.data() + bytes.size() <= memory.data() + memory.size();
   if (!is_inside || memory.empty()) return std::nullopt;
   return static_cast<std::uint64_t>(bytes.data() - memory.data());
+}
+
+Seconds seconds_of(TimePoint time) { return time.time_since_epoch(); }
+
+// Links that are emulated may be faster than a millisecond.
+timespec time_until(TimePoint time) {
+  const auto wait = std::max(std::chrono::nanoseconds(time - Clock::now()), std::chrono::nanoseconds(0));
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(wait);
+  return {whole.count(), (wait - whole).count()};
 }
 
 std::shared_ptr<const MappedMemory> open_memory(const Introduction& introduction) {
@@ -60,9 +70,9 @@ std::uint64_t NodeNetwork::destination_of(const std::byte* address) const {
 }
 
 void NodeNetwork::send(const NodeId& to, const Message& message) {
-  if (Line* line = find_line(to)) return write(*line, message);
+  if (Line* line = find_line(to)) return write(to, *line, message);
   if (Calling* calling = call_to(to))
-    calling->waiting.push_back(encode_for(calling->shares_host, message, nullptr));
+    calling->waiting.push_back(encode_for(to, calling->shares_host, message, nullptr));
 }
 
 NodeNetwork::Line* NodeNetwork::find_line(const NodeId& node) {
@@ -130,7 +140,7 @@ void NodeNetwork::introduce(Line& line) {
 
 // Values that go to the other end's memory are written there, and only the news of it travels; news that is
 // repeated has none.
-void NodeNetwork::write(Line& line, const Message& message) {
+void NodeNetwork::write(const NodeId& to, Line& line, const Message& message) {
   ++traffic_.messages_sent;
   const auto* pulled = std::get_if<PullDone>(&message);
   if (pulled != nullptr && pulled->destination > 0 && line.memory != nullptr) {
@@ -142,17 +152,53 @@ void NodeNetwork::write(Line& line, const Message& message) {
     traffic_.bytes_sent += pulled->values.bytes.size();
     PullDone news = *pulled;
     news.values = {};
-    return line.stream.send(encode(Message(news)));
+    return line.stream.send(encode(frame_of(to, news, message)));
   }
-  line.stream.send(encode_for(line.shares_host, message, &line.sent));
+  line.stream.send(encode_for(to, line.shares_host, message, &line.sent));
 }
 
-std::vector<std::byte> NodeNetwork::encode_for(bool shares_host, const Message& message, KnownIds* sent) {
+std::vector<std::byte> NodeNetwork::encode_for(const NodeId& to, bool shares_host, const Message& message,
+                                               KnownIds* sent) {
   const PlaceOf place_of = [&](std::span<const std::byte> bytes) -> std::optional<std::uint64_t> {
     traffic_.bytes_sent += bytes.size();
     return shares_host ? place_in(memory_.bytes(), bytes) : std::nullopt;
   };
-  return encode(message, place_of, sent);
+  return encode(frame_of(to, message, message), place_of, sent);
+}
+
+// Where links are emulated, with its passage, which takes as long as that of `whole`.
+NodeFrame NodeNetwork::frame_of(const NodeId& to, const Message& message, const Message& whole) {
+  const std::optional<Rank> from = rank_of(options_.me), rank = rank_of(to);
+  if (!from || !rank) return message;
+  const std::size_t bytes = wire_bytes(whole);
+  const auto passage = options_.emulation->reserve(*from, *rank, bytes, seconds_of(Clock::now()));
+  return Delayed{passage.posted.count(), passage.carried.count(), bytes, message};
+}
+
+// Among the ranks between which links are emulated.
+std::optional<Rank> NodeNetwork::rank_of(const NodeId& node) const {
+  if (options_.emulation == nullptr) return std::nullopt;
+  if (node.kind == NodeKind::worker) return node.index;
+  if (node.kind == NodeKind::server) return options_.workers + node.index;
+  return std::nullopt;
+}
+
+void NodeNetwork::hold(const NodeId& from, Delayed delayed) {
+  const std::optional<Rank> sender = rank_of(from), me = rank_of(options_.me);
+  if (!sender || !me) throw NetError("it delays messages, but no links are emulated here");
+  const Seconds now = seconds_of(Clock::now());
+  const LinkLedger::Passage passage{Seconds(delayed.posted), Seconds(delayed.carried)};
+  Seconds due = options_.emulation->deliver(*sender, *me, delayed.bytes, passage, Seconds(0));
+  if (!(due < now + kLongestPassage)) due = now + kLongestPassage;
+  held_.emplace(TimePoint(std::chrono::duration_cast<Clock::duration>(due)),
+                std::pair(from, std::move(delayed.message)));
+}
+
+void NodeNetwork::deliver_held(const Deliver& deliver) {
+  while (!held_.empty() && held_.begin()->first <= Clock::now()) {
+    const auto next = held_.extract(held_.begin());
+    deliver(next.mapped().first, next.mapped().second);
+  }
 }
 
 void NodeNetwork::poll(TimePoint until, const Deliver& deliver, int wake_fd) {
@@ -168,13 +214,16 @@ void NodeNetwork::poll(TimePoint until, const Deliver& deliver, int wake_fd) {
   for (const Lines* lines : {&called_, &accepted_}) {
     for (const auto& [node, line] : *lines) polls.push_back(line.stream.to_poll());
   }
-  ::poll(polls.data(), polls.size(), milliseconds_until(until));
+  if (!held_.empty()) until = std::min(until, held_.begin()->first);
+  const timespec wait = time_until(until);
+  ::ppoll(polls.data(), polls.size(), &wait, nullptr);
   if (listener_) {
     for (Accepted& accepted : listener_->progress(Clock::now())) accept(std::move(accepted));
   }
   progress_calls(Clock::now());
   hear_all(called_, deliver);
   hear_all(accepted_, deliver);
+  deliver_held(deliver);
 }
 
 void NodeNetwork::accept(Accepted accepted) {
@@ -215,9 +264,11 @@ void NodeNetwork::hear(const NodeId& from, Line& line, const Deliver& deliver) {
     const auto shared = std::make_shared<const std::vector<std::byte>>(std::move(*bytes));
     const Payload memory =
         line.memory == nullptr ? Payload() : Payload{line.memory->bytes(), line.memory, true};
-    const NodeFrame frame = decode_frame(shared, memory, &line.heard);
+    NodeFrame frame = decode_frame(shared, memory, &line.heard);
     if (const auto* message = std::get_if<Message>(&frame)) {
       deliver(from, *message);
+    } else if (auto* delayed = std::get_if<Delayed>(&frame)) {
+      hold(from, std::move(*delayed));
     } else if (const auto* introduction = std::get_if<Introduction>(&frame)) {
       meet(from, line, *introduction);
     } else if (from == kCoordinator) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "net/call.h"
+#include "net/emulation.h"
 #include "net/framed_stream.h"
 #include "net/job.h"
 #include "net/listener.h"
@@ -19,9 +20,11 @@ namespace hocket {
 struct NodeNetworkOptions {
   NodeId me;
   JobKey key = {};
-  Endpoint coordinator;          // Where it listens, also after a restart.
-  bool plaintext = false;        // Between hosts: authenticated, not encrypted.
-  std::size_t shared_bytes = 0;  // Of memory().
+  Endpoint coordinator;             // Where it listens, also after a restart.
+  bool plaintext = false;           // Between hosts: authenticated, not encrypted.
+  std::size_t shared_bytes = 0;     // Of memory().
+  LinkLedger* emulation = nullptr;  // Delays messages between workers and servers, whose ranks follow those
+  int workers = 0;                  // of so many workers; outlives the network.
 };
 
 // The nodes of a job on real connections: every one of them calls the coordinator, from which it learns where
@@ -65,10 +68,15 @@ class NodeNetwork final : public Outbox {
   Calling* call_to(const NodeId& node);
   void progress_calls(TimePoint now);
   bool has_answered(const NodeId& node, Calling& calling, TimePoint now);
-  std::vector<std::byte> encode_for(bool shares_host, const Message& message, KnownIds* sent);
+  std::vector<std::byte> encode_for(const NodeId& to, bool shares_host, const Message& message,
+                                    KnownIds* sent);
+  NodeFrame frame_of(const NodeId& to, const Message& message, const Message& whole);
+  std::optional<Rank> rank_of(const NodeId& node) const;
+  void hold(const NodeId& from, Delayed delayed);
+  void deliver_held(const Deliver& deliver);
   std::optional<Endpoint> endpoint_of(const NodeId& node) const;
   void introduce(Line& line);
-  void write(Line& line, const Message& message);
+  void write(const NodeId& to, Line& line, const Message& message);
   void accept(Accepted accepted);
   void hear_all(Lines& lines, const Deliver& deliver);
   void hear(const NodeId& from, Line& line, const Deliver& deliver);
@@ -81,8 +89,9 @@ class NodeNetwork final : public Outbox {
   std::optional<Listener> listener_;
   std::map<NodeId, Endpoint> directory_;
   std::map<NodeId, Calling> calls_;
-  Lines called_;    // By this node,
-  Lines accepted_;  // and by others.
+  Lines called_;                                               // By this node,
+  Lines accepted_;                                             // and by others.
+  std::multimap<TimePoint, std::pair<NodeId, Message>> held_;  // By when links have delivered them.
   Traffic traffic_;
 };
 

@@ -27,6 +27,12 @@ class Nodes {
     }
   }
 
+  // Between nodes that are added from now on.
+  void emulate(LinkLedger& links, int workers) {
+    options_.emulation = &links;
+    options_.workers = workers;
+  }
+
   const std::vector<NodeId>& heard() const { return heard_; }
 
  private:
@@ -63,6 +69,24 @@ TEST(NodeNetwork, WhoIsNotThereLosesMessagesAndHoldsUpNobody) {
   NodeNetwork& server = nodes.add(server_node(0));
   server.send(server_node(7), Misdirected{});
   EXPECT_TRUE(server.flush(after(Seconds(1))));
+}
+
+TEST(NodeNetwork, EmulatedLinksHoldMessagesBack) {
+  const LinkTree tree = LinkTree::of_racks({2, LinkEdge{0.025, 0, 0}}, {}, {});  // Twice that between two.
+  std::vector<double> queues(static_cast<std::size_t>(tree.queues()));
+  LinkLedger ledger(tree, std::as_writable_bytes(std::span(queues)));
+  Nodes nodes;
+  nodes.emulate(ledger, 1);
+  NodeNetwork& worker = nodes.add(worker_node(0));
+  nodes.add(server_node(0)).send(kCoordinator, Stop{});
+  worker.send(kCoordinator, Stop{});
+  for (int i = 0; i < 20; ++i) nodes.poll_all();  // They learn of each other.
+  const TimePoint deadline = after(Seconds(10));
+  const TimePoint start = Clock::now();
+  worker.send(server_node(0), Misdirected{});
+  while (nodes.heard().empty() && Clock::now() < deadline) nodes.poll_all();
+  EXPECT_EQ(nodes.heard().size(), 1U);
+  EXPECT_GE(Clock::now() - start, std::chrono::milliseconds(50));
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 
 #include "net/job.h"
 #include "net/socket.h"
-#include "ps/node_id.h"
+#include "ps/node_network.h"
+#include "ps/timing.h"
 
 namespace hocket {
 
@@ -12,6 +13,11 @@ struct NodePlace {
   JobKey key = {};
   Endpoint coordinator;
   bool plaintext = false;
+  LinkLedger* emulation = nullptr;  // As NodeNetworkOptions has it,
+  int workers = 0;                  // and this.
 };
+
+NodeNetworkOptions network_at(const NodePlace& place, std::size_t shared_bytes = 0);
+ClusterTiming timing_at(const NodePlace& place);
 
 }  // namespace hocket

@@ -21,10 +21,6 @@ namespace {
 constexpr Seconds kLook{0.05};  // For `stop`, and for what was not answered.
 constexpr double kToleranceF32 = 1e-5;
 
-NodeNetworkOptions network_at(const NodePlace& place) {
-  return {place.me, place.key, place.coordinator, place.plaintext, 0};
-}
-
 // Calls `on_message(from, message)` for what comes, and `on_time()` often.
 template <typename OnMessage, typename OnTime>
 void run_until(const std::atomic<bool>& stop, SandblasterParcels& parcels, const OnMessage& on_message,

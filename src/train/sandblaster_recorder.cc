@@ -46,7 +46,7 @@ class SandblasterRecording {
         observer_(observer),
         stop_(stop),
         session_(options_, data_.train->info(), team_),
-        network_({place.me, place.key, place.coordinator, place.plaintext, 0}, log_to_stderr()),
+        network_(network_at(place), log_to_stderr()),
         parcels_(network_),
         checkpoints_(options_, team_, [&](const std::string& line) { observer_.on_warning(line); }),
         parts_(static_cast<std::size_t>(options_.servers)) {}

@@ -34,8 +34,8 @@ std::size_t row_bytes(const RangeSpec& spec) {
 ServerLink::ServerLink(const NodePlace& place, Session& session, const ServerLinkOptions& options)
     : session_(session),
       ranges_(model_ranges(session.program().layouts(), options.tables, options.optimizer, options.servers)),
-      network_({place.me, place.key, place.coordinator, place.plaintext, 0}, log_to_stderr()),
-      client_(place.me, network_),
+      network_(network_at(place), log_to_stderr()),
+      client_(place.me, network_, timing_at(place)),
       options_(options) {
   for (ModelRange& range : ranges_) range.spec.rate = options.rate;
 }

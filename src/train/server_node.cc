@@ -43,10 +43,6 @@ class CoordinatorFile final : public CoordinatorDisk {
   fs::path path_;
 };
 
-NodeNetworkOptions network_at(const NodePlace& place) {
-  return {place.me, place.key, place.coordinator, place.plaintext, 0};
-}
-
 // Runs a state machine on its network.
 template <typename Machine>
 void run_machine(Machine& machine, NodeNetwork& network, const std::atomic<bool>& stop) {
@@ -69,7 +65,7 @@ void run_server(const TrainOptions& options, const NodePlace& place, const std::
   replicas.workers = options.workers;
   replicas.make_consistency = make_consistency(Discipline::parse(options.sync), options.workers);
   replicas.make_store = make_store;
-  Server server(place.me.index, replicas, network);
+  Server server(place.me.index, replicas, network, timing_at(place));
   run_machine(server, network, stop);
 }
 

@@ -63,7 +63,7 @@ class ServerWorker final : public WorkerMemory {
 
   void run() {
     {
-      WorkerExchange exchange(worker_options(), network_, *this);
+      WorkerExchange exchange(worker_options(), network_, *this, timing_at(place_));
       TimePoint waiting = Clock::now();
       while (const std::optional<Worker::Task> task = exchange.next()) {
         const TimePoint start = Clock::now();
@@ -145,7 +145,7 @@ class ServerWorker final : public WorkerMemory {
     const std::unique_ptr<Graph> model = build_batch_model(own_, info_, Mesh());
     for (const Role role : {Role::parameter, Role::buffer}) bytes += 4 * ArenaLayout(*model, role).bytes();
     bytes += 4 * static_cast<std::size_t>(range_count(options_.servers)) * kAlignment;
-    return {place_.me, place_.key, place_.coordinator, place_.plaintext, bytes};
+    return network_at(place_, bytes);
   }
 
   // Of the memory that servers of this host see.

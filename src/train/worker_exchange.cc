@@ -12,8 +12,13 @@ constexpr Seconds kFarewell{1};
 
 }  // namespace
 
-WorkerExchange::WorkerExchange(const WorkerOptions& options, NodeNetwork& network, WorkerMemory& memory)
-    : options_(options), network_(network), memory_(memory), thread_([this](const std::stop_token& stop) {
+WorkerExchange::WorkerExchange(const WorkerOptions& options, NodeNetwork& network, WorkerMemory& memory,
+                               const ClusterTiming& timing)
+    : options_(options),
+      network_(network),
+      memory_(memory),
+      timing_(timing),
+      thread_([this](const std::stop_token& stop) {
         try {
           talk(stop);
         } catch (...) {
@@ -48,7 +53,7 @@ void WorkerExchange::finish(std::vector<Push> pushes) {
 }
 
 void WorkerExchange::talk(const std::stop_token& stop) {
-  Client client(worker_node(options_.worker), network_);
+  Client client(worker_node(options_.worker), network_, timing_);
   Worker worker(options_, client, memory_);
   TimePoint heard = Clock::now();
   const auto deliver = [&](const NodeId& from, const Message& message) {

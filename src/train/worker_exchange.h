@@ -19,7 +19,8 @@ namespace hocket {
 class WorkerExchange {
  public:
   // Network and memory belong to the thread from now on.
-  WorkerExchange(const WorkerOptions& options, NodeNetwork& network, WorkerMemory& memory);
+  WorkerExchange(const WorkerOptions& options, NodeNetwork& network, WorkerMemory& memory,
+                 const ClusterTiming& timing = {});
   ~WorkerExchange();
 
   // The next gradient that is wanted; nothing when the run is over. Throws NetError when the coordinator is
@@ -37,6 +38,7 @@ class WorkerExchange {
   WorkerOptions options_;
   NodeNetwork& network_;
   WorkerMemory& memory_;
+  ClusterTiming timing_;
   Wake wake_;
   double waited_ = 0;
 

@@ -97,6 +97,13 @@ assert "--replicas 3" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:asp",
 assert "by servers" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:asp", "--explain")
 assert run("train", *MODEL, *THREE, "--sync", "ps:kofn,k=4").returncode == 2
 
+# Emulated links are slow for servers as well: a batch needs two messages of 20 ms at least.
+SLOW = ["--emulate-net", "uniform:alpha=20ms,bandwidth=1Gbit", "--steps", 20, "--out", "slow"]
+slow = train(*MODEL, *THREE, "--sync", "ps:bsp", *SLOW)
+assert slow["emulated"] and slow["train_seconds"] > 20 * 0.04, slow
+assert slow["parameter_hash"] == train(*MODEL, *THREE, "--sync", "ps:bsp", "--steps", 20)["parameter_hash"], slow
+assert not os.path.exists("slow/links")
+
 # A run whose worker fails says so in its folder.
 assert "not finite" in refusal(1, "train", *MODEL, *THREE, "--sync", "ps:asp", "--lr", "1e30", "--steps", 50, "--out", "failed")
 with open("failed/summary.json", encoding="utf-8") as file:

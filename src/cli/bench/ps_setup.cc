@@ -53,7 +53,7 @@ TrainOptions PsSetup::train_options() const {
 }
 
 void give_ps_ranges(const PsSetup& setup, const NodePlace& place) {
-  NodeNetwork network({place.me, place.key, place.coordinator, place.plaintext, 0}, log_to_stderr());
+  NodeNetwork network(network_at(place), log_to_stderr());
   Client client(place.me, network);
   for (int server = 0; server < setup.servers; ++server) {
     client.change(server, Init{setup.range_spec(server)}, Clock::now());

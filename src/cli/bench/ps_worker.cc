@@ -36,9 +36,7 @@ BatchIds random_ids(const PsSetup& setup, Rng& rng) {
 class PsWorker final : public WorkerMemory {
  public:
   PsWorker(const PsSetup& setup, const NodePlace& place)
-      : setup_(setup),
-        place_(place),
-        network_({place.me, place.key, place.coordinator, place.plaintext, 2 * half()}, log_to_stderr()) {
+      : setup_(setup), place_(place), network_(network_at(place, 2 * half()), log_to_stderr()) {
     auto* numbers = reinterpret_cast<float*>(network_.memory().data());
     std::fill(numbers, numbers + network_.memory().size() / sizeof(float), 1e-3F);
     Rng rng{static_cast<std::uint64_t>(place.me.index)};

@@ -176,6 +176,7 @@ class NodeLauncher final : public RankEvents {
 }  // namespace
 
 int launch_nodes(const TrainOptions& options, const Arguments& arguments, const std::string& folder) {
+  if (!options.emulate_net.empty()) open_topology(options.emulate_net, options.workers + options.servers);
   const JobKey key = random_key();
   SignalsToPoll signals{SIGINT, SIGTERM, SIGHUP, SIGTSTP};
   const Guard guard(job_mark(key, 0));  // Before any thread, and to the very end.
@@ -196,7 +197,9 @@ int launch_nodes(const TrainOptions& options, const Arguments& arguments, const 
   while (true) {
     std::error_code ignored;
     std::filesystem::remove(coordinator_file(folder), ignored);  // Of a run before this one.
+    std::filesystem::remove(links_file(folder), ignored);
     const int code = NodeLauncher(options, command, key, signals, restarts_left).run();
+    std::filesystem::remove(links_file(folder), ignored);
     if (code != kPeerFailed || restarts_left == 0) return code;
     --restarts_left;
     if (command.restarts++ == 0 && !arguments.has("resume")) command.words.emplace_back("--resume");

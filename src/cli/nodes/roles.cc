@@ -26,6 +26,16 @@ NodeId node_of(Rank rank, const TrainOptions& options) {
 
 bool is_node(const Variables& variables) { return variables(kNodesVariable).has_value(); }
 
+std::unique_ptr<EmulatedNet> links_between_nodes(const TrainOptions& options) {
+  if (options.emulate_net.empty()) return nullptr;
+  return std::make_unique<EmulatedNet>(options.emulate_net, options.workers + options.servers,
+                                       links_file(options.out));
+}
+
+std::filesystem::path links_file(const std::string& run_folder) {
+  return std::filesystem::path(run_folder) / "links";
+}
+
 NodePlace place_of_node(const Environment& environment, const TrainOptions& options) {
   if (!environment.key_fd || environment.world_size != node_count(options)) {
     throw ConfigError("{} is set, but not by hocket train", kNodesVariable);
@@ -33,7 +43,9 @@ NodePlace place_of_node(const Environment& environment, const TrainOptions& opti
   return {node_of(environment.rank, options),
           key_from_descriptor(*environment.key_fd),
           {environment.coordinator_host, environment.coordinator_port},
-          environment.plaintext};
+          environment.plaintext,
+          nullptr,
+          options.workers};
 }
 
 TrainOptions with_servers(TrainOptions options) {
