@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <deque>
 #include <memory>
 #include <numeric>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "data/test_files.h"
 
@@ -167,6 +169,21 @@ TEST(Loader, PadsBatchesToTheRowsAskedFor) {
   EXPECT_EQ(loader.capacity(), 8);
   const auto weight = batch.weight.values<float>();
   EXPECT_EQ(std::vector<float>(weight.begin(), weight.end()), (std::vector<float>{1, 1, 1, 1, 1, 0, 0, 0}));
+}
+
+TEST(Loader, LeavesAsManyBatchesAloneAsTheCallerKeeps) {
+  const CountingDataset data(1000);
+  LoaderOptions options = options_of(4);
+  options.kept = 3;
+  Loader loader(data, options);
+  std::deque<std::pair<const Batch*, std::vector<int>>> kept;
+  for (int i = 0; i < 200; ++i) {
+    const Batch& batch = loader.next();
+    kept.emplace_back(&batch, samples_of(batch));
+    if (kept.size() > 3) kept.pop_front();
+    std::this_thread::yield();
+    for (const auto& [own, samples] : kept) EXPECT_EQ(samples_of(*own), samples);
+  }
 }
 
 TEST(Loader, GoesOnFromAnyPosition) {

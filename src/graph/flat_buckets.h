@@ -31,9 +31,18 @@ struct ZeroOptions {
   std::size_t bucket_bytes = std::size_t{1} << 22;  // At least so much in a bucket.
 };
 
-// The buckets of a placed step: all parameters whose gradients are summed along dp.
+// The buckets of a placed step: all parameters whose gradients are summed along dp, those of different chunks
+// of a pipeline apart.
 std::vector<FlatBucket> make_flat_buckets(const Graph& graph, std::span<const Gradient> gradients,
                                           const ZeroOptions& options);
+
+// Of a collective between the ranks that have the slices.
+Attributes along_dp(const ZeroOptions& options);
+// Elements of a vector, from `begin` on, in this shape.
+Value view_of_vector(Graph& graph, Value vector, std::int64_t begin, const Shape& shape,
+                     const std::string& name);
+// The parameter that stands for the bucket; made where it is missing.
+Value bucket_source(Graph& graph, const FlatBucket& bucket, const ZeroOptions& options);
 
 // Lets a graph use the buckets in place of their members; at level 3 each phase gathers a bucket before its
 // first use, and one ahead of it.

@@ -43,12 +43,8 @@ PipelinePlan PipelinePlan::parse(const TrainOptions& options, const Mesh& mesh) 
   if (plan.is_stream()) plan.vertical_sync = settings.integer("vertical") != 0;
   if (plan.ranks == 1 && interleaves)
     throw ConfigError("schedule {} needs stages, such as --mesh pp=2", options.schedule);
-  if (plan.chunks > 1 && options.zero > 0)
-    throw ConfigError("schedule {} does not go with zero {}: gathering knows no chunks", options.schedule,
-                      options.zero);
-  if (plan.ranks > 1 && options.zero > 0 && options.optimizer.clip > 0)
-    throw ConfigError("clip {} with zero {} does not go with a pipeline: choose two of them",
-                      options.optimizer.clip, options.zero);
+  if (plan.chunks > 1 && options.zero == 3)
+    throw ConfigError("schedule {} does not go with zero 3: gathering knows no chunks", options.schedule);
   if (plan.ranks > 1 || plan.is_stream()) require_even(options, mesh);
   check_shape(plan.schedule, {plan.ranks, options.micro_batches, plan.chunks, plan.vertical_sync});
   return plan;

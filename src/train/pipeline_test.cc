@@ -188,6 +188,20 @@ TEST(Pipeline, ClipsByTheNormOfAllStages) {
   expect_same(train_on("", options), train_on("pp=3", options));
 }
 
+// The norm is added up in the same blocks, however they lie.
+TEST(Pipeline, ShardsOptimizerStateClippedAndInChunks) {
+  TrainOptions options = mlp_options();
+  options.optimizer.clip = 0.1;
+  options.bucket = 256;
+  for (const int zero : {1, 2, 3}) {
+    options.zero = zero;
+    SCOPED_TRACE(fmt::format("zero {}", zero));
+    const Outcome replicas = train_on("dp=2", options);
+    expect_same(replicas, train_on("pp=2,dp=2", with(options, "1f1b", 4)));
+    if (zero < 3) expect_same(replicas, train_on("pp=2,dp=2", with(options, "interleaved", 4)));
+  }
+}
+
 TEST(Pipeline, KeepsAsManyMicroBatchesAsTheScheduleSays) {
   TrainOptions options = gpt_options();
   options.micro_batches = 8;
