@@ -11,7 +11,7 @@ struct sqlite3;
 
 namespace hocket {
 
-// An attempt of a job: it held slots of a machine for some time.
+// An attempt of a job, or a part of it: it held slots of a machine for some time.
 struct AttemptSpan {
   JobId job = 0;
   int attempt = 0;
@@ -33,7 +33,7 @@ class SqliteJobStore final : public JobStore {
   void save(int index, const ClusterMachine& machine) override;
 
   // Those that have not ended, and those that ended after `since`; the newest `most` of them, newest first.
-  // They follow from what was saved.
+  // They follow from what was saved. For a thread of its own: it does not wait for what is being saved.
   std::vector<AttemptSpan> attempts(double since, int most);
 
  private:
@@ -41,13 +41,17 @@ class SqliteJobStore final : public JobStore {
     void operator()(sqlite3* database) const;
   };
 
+  using Database = std::unique_ptr<sqlite3, Close>;
+
+  void open(Database& database, int flags);
   void execute(const char* sql);
   std::vector<std::string> texts(const char* sql);
   void put(const char* sql, std::int64_t key, const std::string& text, const std::string& state);
-  [[noreturn]] void fail(const char* what);
+  [[noreturn]] void fail(sqlite3* database, const char* what);
 
   std::filesystem::path file_;
-  std::unique_ptr<sqlite3, Close> database_;
+  Database database_;
+  Database reader_;  // Of attempts() alone: a connection is one thread's at a time.
 };
 
 }  // namespace hocket

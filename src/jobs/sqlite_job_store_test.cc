@@ -87,6 +87,14 @@ TEST_F(SqliteJobStoreTest, KeepsWhichAttemptHeldWhatWhen) {
   EXPECT_FALSE(all[0].ended);
   EXPECT_EQ(store.attempts(30, 10).size(), 2U);
   EXPECT_EQ(store.attempts(0, 1).front().job, 8);
+
+  record.job.id = 9;  // On two machines.
+  record.job.allocation = {{0, 2}, {1, 1}};
+  record.job.started = 60;
+  store.save(record);
+  EXPECT_EQ(store.attempts(0, 10).size(), 5U);
+  end(JobState::waiting, 70);
+  for (const AttemptSpan& span : store.attempts(0, 2)) EXPECT_EQ(span.ended, 70) << span.machine;
 }
 
 TEST_F(SqliteJobStoreTest, AFileThatIsNoQueueIsRefused) {

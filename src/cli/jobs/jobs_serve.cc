@@ -18,6 +18,7 @@ namespace hocket {
 namespace {
 
 constexpr Seconds kTick{0.1};
+constexpr Seconds kPatience{10};  // With clients on a machine whose cores are all busy.
 
 // A new scheduler makes its key, which only its owner can read.
 void make_key(const std::filesystem::path& file) {
@@ -57,6 +58,7 @@ int run_jobs_serve(const Arguments& arguments) {
   endpoint.address = resolve(endpoint.address).front();
   ListenerOptions listening;
   listening.plaintext = place.plaintext;
+  listening.patience = kPatience;
   Listener listener(listen_at(endpoint), key, listening, log_to_stderr());
   SignalsToPoll signals{SIGINT, SIGTERM};
   CoordinatorThread coordinator(store, options, log_to_stderr(),
