@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr Seconds kSuspendTime{10.0};
-constexpr Seconds kLook{0.5};
+constexpr Seconds kLook{0.2};
+constexpr Seconds kAgain{3.0};
 
 // The jobs of one folder, through Slurm's own programs, which ask its controller.
 class SlurmJobs {
@@ -60,25 +61,28 @@ class SlurmJobs {
   }
 
   // A running job writes a checkpoint and ends, by its script, which then has Slurm queue and hold it. The
-  // signal is sent again until it is heard: a script that is only just being started hears nothing.
+  // signal is sent again now and then: a script that is only just being started hears nothing, and Slurm
+  // refuses while a job changes.
   Json suspend(JobId id) const {
     const std::string number = std::to_string(id);
     const TimePoint deadline = after(kSuspendTime);
-    Json now = job(id);
-    for (; Clock::now() < deadline; now = job(id)) {
+    std::string complaint;
+    for (TimePoint signal_at{};; std::this_thread::sleep_for(kLook)) {
+      const Json now = job(id);
       const auto state = now.at("state").get<std::string>();
-      if (state == "waiting") {
-        output_of({"scontrol", "hold", number});
-      } else if (state == "running") {
-        output_of({"scancel", "--batch", "--signal=USR2", number});
-      } else if (state == "suspended" || state == "stopping") {
-        return now;
-      } else {
+      if (state == "suspended" || state == "stopping") return now;
+      if (state != "waiting" && state != "running")
         throw ConfigError("jobs: job {} is {} already", id, state);
+      if (Clock::now() > deadline) {
+        if (complaint.empty()) return now;  // It is still writing its checkpoint.
+        throw Error("jobs: job {} is {} and cannot be suspended: {}", id, state, complaint);
       }
-      std::this_thread::sleep_for(kLook);
+      if (Clock::now() < signal_at) continue;
+      signal_at = after(kAgain);
+      complaint = state == "waiting"
+                      ? run_tool({"scontrol", "hold", number}, "", kAgain).complaint
+                      : run_tool({"scancel", "--batch", "--signal=USR2", number}, "", kAgain).complaint;
     }
-    return now;  // It is still writing its checkpoint.
   }
 
   Json resume(JobId id) const {

@@ -17,7 +17,7 @@ SlurmJob job() {
   SlurmJob job;
   job.name = "a job";
   job.program = "/bin/echo";
-  job.folder = "/";
+  job.folder = "/tmp";
   job.jobs_folder = "/jobs";
   return job;
 }

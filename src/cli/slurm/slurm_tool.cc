@@ -16,8 +16,6 @@
 namespace hocket {
 namespace {
 
-constexpr Seconds kPatience{30.0};
-
 // False at the end.
 bool read_more(const FileDescriptor& from, std::string& text) {
   std::array<char, 4096> buffer{};
@@ -49,7 +47,7 @@ std::string last_complaint(std::string_view text) {
 
 }  // namespace
 
-ToolResult run_tool(const std::vector<std::string>& words, const std::string& input) {
+ToolResult run_tool(const std::vector<std::string>& words, const std::string& input, Seconds patience) {
   ProcessOptions options;
   options.words = words;
   options.environment = this_environment();
@@ -63,21 +61,21 @@ ToolResult run_tool(const std::vector<std::string>& words, const std::string& in
   }
   ToolResult result;
   std::string err;
-  const bool has_ended = read_all(process, result.out, err, after(kPatience));
+  const bool has_ended = read_all(process, result.out, err, after(patience));
   if (!has_ended) ::kill(-process.pid, SIGKILL);
   int status = 0;
   ::waitpid(process.pid, &status, 0);
-  if (!has_ended) throw Error("jobs: {} does not end; is Slurm's controller there?", words[0]);
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (result.exit_code == 0) return result;
   result.complaint = last_complaint(err);
+  if (!has_ended) result.complaint = "it does not end; is Slurm's controller there?";
+  if (result.complaint.empty()) result.complaint = fmt::format("exit code {}", result.exit_code);
   return result;
 }
 
 std::string output_of(const std::vector<std::string>& words, const std::string& input) {
   ToolResult result = run_tool(words, input);
-  if (result.exit_code != 0)
-    throw Error("jobs: {} failed: {}", words[0],
-                result.complaint.empty() ? fmt::format("exit code {}", result.exit_code) : result.complaint);
+  if (result.exit_code != 0) throw Error("jobs: {} failed: {}", words[0], result.complaint);
   return std::move(result.out);
 }
 

@@ -20,7 +20,7 @@ SlurmdPort={node_port}
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 AuthType=auth/munge
 CredType=cred/munge
-AuthInfo=socket={folder}/munge.socket,cred_expire=3
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 SlurmUser={user}
 SlurmdUser={user}
 StateSaveLocation={folder}/state
@@ -111,6 +111,11 @@ class Slurm:
         return subprocess.run(words, env=self.environment, capture_output=True, text=True, timeout=30)
 
     def end(self):
+        """Jobs outlive their slurmd, so they go first."""
+        if len(self.daemons) == 3 and all(daemon.poll() is None for daemon in self.daemons):
+            self.call("scancel", "--me", "--full", "--signal=KILL")
+            self.call("scancel", "--me")
+            self.comes(lambda: not self.call("squeue", "-h").stdout.strip(), 40)
         for daemon in reversed(self.daemons):
             if daemon.poll() is None:
                 daemon.terminate()
