@@ -1,7 +1,12 @@
 #include "cli/slurm/slurm_script.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "base/error.h"
 #include "cli/slurm/slurm_tool.h"
@@ -30,22 +35,60 @@ TEST(SlurmScript, AShellTakesAQuotedWordAsItIs) {
   }
 }
 
-// The script is run by bash as Slurm would, with a program that tells how it was called.
-TEST(SlurmScript, TrainsWithTheWordsOfTheUser) {
-  SlurmJob evil = job();
-  evil.program = "/usr/bin/printf";
-  evil.words = {"<%s>", "it's $(false) \"x\"; exit"};
-  evil.workers = 3;
-  evil.jobs_folder = testing::TempDir() + "it's jobs $HOME";
-  const std::string script = slurm_script(evil);
-  const std::string out = output_of(
-      {"bash", "-c", "export SLURM_JOB_ID=12 SLURMD_NODENAME=n; " + script.substr(script.find("next="))});
-  // printf's format is "train", so what follows is not shown: look at the script's own words.
-  EXPECT_THAT(out, HasSubstr("[start 1 with 3 workers on n]\ntrain"));
-  EXPECT_THAT(
-      script,
-      HasSubstr(
-          R"('/usr/bin/printf' train '<%s>' 'it'\''s $(false) "x"; exit' --resume --out "$home/run" --workers 3)"));
+// The script as Slurm would run it, with programs that tell how they were called.
+class SlurmScriptRun : public testing::Test {
+ protected:
+  SlurmScriptRun() {
+    std::string name = testing::TempDir() + "it's $HOME-XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+    job_ = job();
+    job_.program = (folder_ / "hocket").string();
+    job_.jobs_folder = (folder_ / "jobs").string();
+    write("scontrol", "echo \"scontrol $*\"");
+  }
+  ~SlurmScriptRun() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << "#!/bin/bash\n" << text << '\n';
+    std::filesystem::permissions(folder_ / name, std::filesystem::perms::owner_all);
+  }
+
+  // What the script prints, and its exit code; the program may send it signals.
+  std::string run() const {
+    write("script", slurm_script(job_));
+    return output_of({"bash", "-c",
+                      R"(cd "$0"; PATH=$PWD:$PATH SLURM_JOB_ID=12 SLURMD_NODENAME=n ./script; echo "= $?")",
+                      folder_.string()});
+  }
+
+  std::filesystem::path folder_;
+  SlurmJob job_;
+};
+
+TEST_F(SlurmScriptRun, TrainsWithTheWordsOfTheUser) {
+  write("hocket", R"(printf '<%s>' "$@"; echo)");
+  job_.words = {"--model", "it's $(false) \"x\"; exit"};
+  job_.workers = 3;
+  EXPECT_EQ(run(),
+            fmt::format("[start 1 with 3 workers on n]\n<train><--model><it's $(false) \"x\"; exit><--resume>"
+                        "<--out><{}/12/run><--workers><3>\n= 0\n",
+                        job_.jobs_folder));
+}
+
+TEST_F(SlurmScriptRun, ASignalHasItWriteACheckpointAndBeQueuedAnew) {
+  for (const auto& [signal, word] : {std::pair("USR1", "requeue"), std::pair("USR2", "requeuehold")}) {
+    write("hocket", fmt::format("trap 'echo checkpoint; exit 143' TERM; kill -{0} $PPID; kill -{0} $PPID; "
+                                "for i in {{1..200}}; do sleep 0.02; done",
+                                signal));
+    EXPECT_THAT(run(), testing::EndsWith(fmt::format("checkpoint\nscontrol {} 12\n= 143\n", word)));
+  }
+}
+
+TEST_F(SlurmScriptRun, WhatEndsByItselfIsNotQueuedAnew) {
+  write("hocket", "trap 'exit 0' TERM; kill -USR2 $PPID; for i in {1..200}; do sleep 0.02; done");
+  EXPECT_THAT(run(), testing::EndsWith("on n]\n= 0\n"));
+  write("hocket", "exit 3");
+  EXPECT_THAT(run(), testing::EndsWith("on n]\n= 3\n"));
 }
 
 TEST(SlurmScript, SbatchIsToldWhatTheJobNeeds) {
