@@ -76,7 +76,8 @@ def check_pipelines():
 def check_disciplines():
     """Disciplines side by side, one worker slow: winners, staleness, knobs, and the word emulated wherever it belongs."""
     ways = ["--workers", "2", "--sync", "allreduce", "--sync", "ps:ssp,s=2", "--sync", "hogwild"]
-    slow = ["--emulate-compute", "0.005", "--slow", "1=3"]
+    pathlib.Path("net.toml").write_text('hosts = 4\n[link.host]\nalpha = "500us"\nbandwidth = "1Gbit"\n')
+    slow = ["--emulate-compute", "0.005", "--slow", "1=3", "--emulate-net", "net.toml"]
     done = run("compare", *SMALL, *ways, *slow, "--steps", "60", "--epochs", "9", "--target-error", "0.5", "--json", "--out", "disciplines")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
