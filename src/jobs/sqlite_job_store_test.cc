@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <fstream>
+#include <set>
 
 #include "base/error.h"
 
@@ -77,9 +78,17 @@ TEST_F(SqliteJobStoreTest, KeepsWhichAttemptHeldWhatWhen) {
   store.save(record);
   record.job.id = 8;
   run(1, 0, 1, 50);
+  record.job.id = 9;
+  record.job.allocation = {{0, 1}, {1, 2}};
+  record.job.started = 5;
+  store.save(record);
+  end(JobState::done, 6);
 
   const auto all = store.attempts(0, 10);
-  ASSERT_EQ(all.size(), 3U);
+  ASSERT_EQ(all.size(), 5U);
+  EXPECT_EQ(std::tie(all[3].job, *all[3].ended), std::tuple(9, 6));
+  EXPECT_EQ(std::set({std::pair(all[3].machine, all[3].workers), std::pair(all[4].machine, all[4].workers)}),
+            std::set({std::pair(0, 1), std::pair(1, 2)}));
   EXPECT_EQ(std::tie(all[2].job, all[2].attempt, all[2].machine, all[2].workers), std::tuple(7, 1, 0, 2));
   EXPECT_EQ(std::tie(all[2].started, *all[2].ended), std::tuple(10, 20));
   EXPECT_EQ(std::tie(all[1].attempt, all[1].machine, all[1].workers), std::tuple(2, 1, 3));

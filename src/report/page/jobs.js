@@ -22,14 +22,15 @@
     const row = document.createElement("tr"), wanted = job.min_workers === job.max_workers ? `${job.max_workers}` : `${job.min_workers}:${job.max_workers}`;
     row.dataset.job = job.id;
     row.append(element("th", `${job.id}`), element("td", job.name), element("td", job.owner), badge(job.state),
-      number(job.workers > 0 ? `${job.workers}` : wanted), element("td", job.machine ?? "–"), number(duration(job.worker_seconds)),
+      number(job.workers > 0 ? `${job.workers}` : wanted), element("td", job.machines?.join(", ") ?? "–"), number(duration(job.worker_seconds)),
       number(`${job.attempts}`), element("td", job.reason));
     return row;
   }
 
-  function machineRow(machine) {
+  function machineRow(machine, index) {
     const row = document.createElement("tr");
-    const held = page.data.jobs.filter((job) => job.machine === machine.name).reduce((sum, job) => sum + job.workers, 0);
+    const held = page.data.attempts.filter((attempt) => attempt.machine === index && attempt.ended === null)
+      .reduce((sum, attempt) => sum + attempt.workers, 0);
     row.append(element("th", machine.name), number(`${machine.slots}`), number(`${held}`), number(`${machine.rack}`),
       badge(machine.is_here ? "here" : "away"));
     return row;
