@@ -67,7 +67,7 @@ def suspended_job(steps):
     return job, rows(FOLDER / "jobs" / str(job) / "run")[-1]["step"]
 
 
-for STEPS in (4000, 16000, 64000):  # A machine may be fast enough to end before it can be suspended.
+for STEPS in (4000, 8000, 32000):  # A machine may be fast enough to end before it can be suspended.
     job, suspended_at = suspended_job(STEPS)
     if suspended_at < STEPS:
         break

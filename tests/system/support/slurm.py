@@ -37,6 +37,7 @@ JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 MpiDefault=none
 ReturnToService=2
+SchedulerParameters=sched_interval=1,sched_min_interval=10000,bf_interval=1
 InactiveLimit=0
 SlurmctldDebug=info
 SlurmdDebug=info
