@@ -109,15 +109,30 @@ assert process.returncode == 130 and "anew" not in err, (process.returncode, err
 
 assert shared_memory() <= memory, shared_memory() - memory
 
-# So does a pipeline of which a stage is killed.
-PIPELINE = [*ARGUMENTS[:-2], "--mesh", "pp=2", "--microbatches", "2"]
-whole = train(*PIPELINE, "--out", "pipeline")
-for rank in (0, 1):
-    folder = f"stage-{rank}"
-    process = start(*PIPELINE, "--restarts", "1", "--out", folder)
-    workers = kill_after(process, folder, 60, rank)
-    output, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
-    again = json.loads(output)
-    assert again["restarts"] == 1 and again["parameter_hash"] == whole["parameter_hash"], (again, whole, errors)
-    expect_nothing_left(folder, workers)
+# So does a pipeline of which a stage is killed, also one whose stages stream from batch to batch: it drains before it saves.
+for schedule in ("1f1b", "pipedream"):
+    pipeline = [*ARGUMENTS[:-2], "--mesh", "pp=2", "--microbatches", "2", "--schedule", schedule]
+    whole = train(*pipeline, "--out", schedule)
+    for rank in (0, 1):
+        folder = f"{schedule}-{rank}"
+        process = start(*pipeline, "--restarts", "1", "--out", folder)
+        workers = kill_after(process, folder, 60, rank)
+        output, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+        again = json.loads(output)
+        assert again["restarts"] == 1 and again["parameter_hash"] == whole["parameter_hash"], (again, whole, errors)
+        expect_nothing_left(folder, workers)
+
+# A stream that is interrupted drains in all stages after the same batch, saves, and can go on.
+process = start(*ARGUMENTS[:4], "--steps", "100000", "--epochs", "10000", "--eval-every", "100000", "--log-every", "1", "--mesh", "pp=2",
+                "--microbatches", "2", "--schedule", "pipedream", "--out", "stream")
+while not any(row["step"] > 60 for row in rows("stream")):
+    assert process.poll() is None, process.communicate()
+    time.sleep(0.002)
+os.kill(workers_of("stream")[1], signal.SIGINT)
+_, err = process.communicate(timeout=60)
+steps = [int(path.name[5:]) for path in pathlib.Path("stream/checkpoints").glob("step-*")]
+assert process.returncode == 130 and len(steps) == 1 and steps[0] > 60, (process.returncode, steps, err)
+again = train(*ARGUMENTS[:4], "--steps", steps[0] + 20, "--epochs", "10000", "--eval-every", "100000", "--mesh", "pp=2",
+              "--microbatches", "2", "--schedule", "pipedream", "--out", "stream", "--resume")
+assert again["steps"] == steps[0] + 20, again
