@@ -52,7 +52,6 @@ int run_jobs_serve(const Arguments& arguments) {
   make_key(place.key_file());
   const JobKey key = place.key();
   SqliteJobStore store(place.queue_file());
-  SqliteJobStore reading(place.queue_file());  // Beside the one that waits for the disk.
 
   Endpoint endpoint = parse_endpoint(arguments.text("listen", "127.0.0.1:0"));
   endpoint.address = resolve(endpoint.address).front();
@@ -63,7 +62,7 @@ int run_jobs_serve(const Arguments& arguments) {
   SignalsToPoll signals{SIGINT, SIGTERM};
   CoordinatorThread coordinator(store, options, log_to_stderr(),
                                 [&](JobCoordinator& jobs, const std::string& request) {
-                                  return answer_request(jobs, reading, place.jobs_folder(), request);
+                                  return answer_request(jobs, store, place.jobs_folder(), request);
                                 });
   JobServer server(coordinator, std::move(listener), key);
   write_file_atomically(posix_file_system(), place.address_file(), to_string(server.endpoint()) + '\n');
