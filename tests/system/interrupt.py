@@ -44,3 +44,15 @@ time.sleep(0.1)
 process.send_signal(signal.SIGINT)
 process.communicate(timeout=5)
 assert process.returncode == 130 and not pathlib.Path("slow/summary.json").exists()
+
+# But for a SIGTERM soon after another: a batch system tells every process of a job to end, and a launcher its ranks.
+slow = ["--model", "lenet", "--data", "synthetic:mnist,samples=60", "--batch", "48", "--steps", "1000", "--dtype", "f64"]
+process = subprocess.Popen([HOCKET, "train", *slow, "--out", "told"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+while not pathlib.Path("told/config.toml").exists():
+    time.sleep(0.01)
+time.sleep(0.2)
+process.send_signal(signal.SIGTERM)
+time.sleep(0.1)
+process.send_signal(signal.SIGTERM)
+process.communicate(timeout=60)
+assert process.returncode == 143 and pathlib.Path("told/summary.json").exists()
