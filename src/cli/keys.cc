@@ -252,15 +252,6 @@ std::vector<Key> worker_keys() {
        Bounds{0, 1LL << 40},
        {},
        "over tcp a 32nd of all in the background, 128 KiB to 1 MiB; all at once in shared memory"},
-      {"train.emulate_net",
-       "TOPOLOGY",
-       kWorkers,
-       "delay every message between workers and servers of this host as these links would: see "
-       "docs/TOPOLOGY.md",
-       FIELD(emulate_net),
-       {},
-       {},
-       "the links that there are"},
       {"train.restarts", "N", kWorkers,
        "when one of the workers that this command started dies, start them anew from the newest checkpoint, "
        "up to N times",
@@ -271,6 +262,15 @@ std::vector<Key> worker_keys() {
 
 std::vector<Key> emulation_keys() {
   return {
+      {"train.emulate_net",
+       "TOPOLOGY",
+       kEmulation,
+       "delay every message between workers and servers of this host as these links would: see "
+       "docs/TOPOLOGY.md",
+       FIELD(emulate_net),
+       {},
+       {},
+       "the links that there are"},
       {"train.slow",
        "RANK=FACTOR",
        kEmulation,

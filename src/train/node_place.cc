@@ -7,11 +7,11 @@ NodeNetworkOptions network_at(const NodePlace& place, std::size_t shared_bytes) 
           shared_bytes, place.emulation, place.workers};
 }
 
-// Nothing is lost on emulated links, however slow they are: who asks again only makes them slower.
+// Who asks again only makes slow links slower.
 ClusterTiming timing_at(const NodePlace& place) {
   ClusterTiming timing;
   if (place.emulation == nullptr) return timing;
-  timing.patience = timing.forward_patience = timing.snapshot_patience = Seconds(30);
+  timing.patience = timing.forward_patience = timing.snapshot_patience = Seconds(2);
   return timing;
 }
 

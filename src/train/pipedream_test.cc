@@ -108,7 +108,7 @@ TrainOptions stream_options(const std::string& schedule) {
   return options;
 }
 
-double difference(const Outcome& outcome, const std::map<std::string, std::vector<double>>& weights) {
+double difference(const PipelineOutcome& outcome, const std::map<std::string, std::vector<double>>& weights) {
   double largest = 0;
   for (const NamedTensor& tensor : outcome.tensors) {
     if (!tensor.first.starts_with("param/")) continue;
@@ -123,7 +123,7 @@ TEST(PipeDream, UsesInEachBackwardTheWeightsOfItsForward) {
   TrainOptions options = stream_options("pipedream");
   ByHand by_hand(options);
   options.stages = "fc1,fc2|fc3,fc4";
-  const Outcome together = train_on("pp=2", options);
+  const PipelineOutcome together = train_on("pp=2", options);
   EXPECT_LT(difference(together, by_hand.run(false, true)), 1e-12);
   EXPECT_GT(difference(together, by_hand.run(false, true, 1)), 1e-6);
   EXPECT_GT(difference(together, by_hand.run(false, false)), 1e-6);
@@ -167,7 +167,7 @@ TEST(PipeDream, GoesOnFromACheckpointAsIfItHadNeverStopped) {
   TrainOptions options = stream_options("pipedream");
   options.steps = 8;
   options.checkpoint_every = 2;
-  const Outcome straight = train_on("pp=3", options);
+  const PipelineOutcome straight = train_on("pp=3", options);
   const TestFolder folder;
   const std::atomic<bool> stop{false};
   TrainObserver nobody;
@@ -213,7 +213,7 @@ TEST(PipeDream, StopsInAllStagesAfterTheSameBatch) {
 TEST(PipeDream, KeepsReplicasAlike) {
   TrainOptions options = stream_options("pipedream");
   options.steps = 4;
-  const Outcome together = train_on("pp=2,dp=2", options);
+  const PipelineOutcome together = train_on("pp=2,dp=2", options);
   for (const TrainResult& result : together.results) EXPECT_EQ(result.parameter_hash, together.hash());
   EXPECT_TRUE(std::isfinite(together.results[0].train_loss));
 }

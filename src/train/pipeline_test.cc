@@ -37,7 +37,7 @@ bool same_bytes(const std::vector<NamedTensor>& a, const std::vector<NamedTensor
   return !a.empty() && std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
-void expect_same(const Outcome& alone, const Outcome& together) {
+void expect_same(const PipelineOutcome& alone, const PipelineOutcome& together) {
   for (const TrainResult& result : together.results) {
     EXPECT_EQ(result.parameter_hash, alone.hash());
     EXPECT_DOUBLE_EQ(result.train_loss, alone.results[0].train_loss);
@@ -50,7 +50,7 @@ void expect_same(const Outcome& alone, const Outcome& together) {
 
 TEST(Pipeline, GivesTheBitsOfOneWorkerForEveryScheduleAndNumberOfMicroBatches) {
   for (const int micro_batches : {1, 2, 4, 8}) {
-    const Outcome alone = train_on("", with(mlp_options(), "", micro_batches));
+    const PipelineOutcome alone = train_on("", with(mlp_options(), "", micro_batches));
     for (const int stages : {2, 3, 4}) {
       for (const std::string schedule : {"naive", "gpipe", "1f1b"}) {
         SCOPED_TRACE(fmt::format("{} stages, {} micro-batches, {}", stages, micro_batches, schedule));
@@ -65,7 +65,7 @@ TEST(Pipeline, GivesTheBitsOfOneWorkerForEveryModel) {
   for (const TrainOptions& options :
        {gpt_options(), image_options("lenet"), image_options("resnet,depth=8")}) {
     SCOPED_TRACE(options.model);
-    const Outcome alone = train_on("", with(options, "", 4));
+    const PipelineOutcome alone = train_on("", with(options, "", 4));
     expect_same(alone, train_on("pp=2", with(options, "1f1b", 4)));
     expect_same(alone, train_on("pp=3", with(options, "gpipe", 4)));
   }
@@ -73,7 +73,7 @@ TEST(Pipeline, GivesTheBitsOfOneWorkerForEveryModel) {
 
 TEST(Pipeline, GivesTheBitsOfOneWorkerInterleaved) {
   TrainOptions options = gpt_options();
-  const Outcome alone = train_on("", options);
+  const PipelineOutcome alone = train_on("", options);
   expect_same(alone, train_on("pp=2", with(options, "interleaved,chunks=2", 4)));
   expect_same(alone, train_on("pp=2", with(options, "interleaved,chunks=3", 4)));
   options = image_options("resnet,depth=8");
@@ -82,7 +82,7 @@ TEST(Pipeline, GivesTheBitsOfOneWorkerInterleaved) {
 }
 
 TEST(Pipeline, GivesTheSameBitsHoweverMessagesTravel) {
-  const Outcome alone = train_on("", gpt_options());
+  const PipelineOutcome alone = train_on("", gpt_options());
   for (const Medium medium : {Medium::shm, Medium::tcp}) {
     expect_same(alone, train_on("pp=2", with(gpt_options(), "1f1b", 4), medium));
     expect_same(alone, train_on("pp=3", with(gpt_options(), "gpipe", 4), medium));
@@ -94,9 +94,9 @@ TEST(Pipeline, TrainsTiedWeightsOnce) {
   options.model = "gpt,layers=2,width=8,heads=2,tied=1";
   options.dtype = "f64";
   options.steps = 2;
-  const Outcome alone = train_on("", options);
+  const PipelineOutcome alone = train_on("", options);
   for (const std::string mesh : {"pp=2", "pp=3"}) {
-    const Outcome together = train_on(mesh, options);
+    const PipelineOutcome together = train_on(mesh, options);
     EXPECT_LT(largest_difference(alone.tensors, together.tensors), 1e-10);
     EXPECT_NEAR(together.results[0].test->loss, alone.results[0].test->loss, 1e-10);
   }
@@ -108,10 +108,10 @@ TEST(Pipeline, GoesWithReplicasAndCutLayers) {
   options.dtype = "f64";
   options.steps = 2;
   options.micro_batches = 2;
-  const Outcome alone = train_on("", options);
+  const PipelineOutcome alone = train_on("", options);
   for (const std::string mesh : {"pp=2,dp=2", "pp=2,tp=2", "pp=2,dp=2,tp=2"}) {
     SCOPED_TRACE(mesh);
-    const Outcome together = train_on(mesh, options);
+    const PipelineOutcome together = train_on(mesh, options);
     EXPECT_LT(largest_difference(alone.tensors, together.tensors), 1e-10);
     for (const TrainResult& result : together.results) {
       EXPECT_NEAR(result.test->loss, alone.results[0].test->loss, 1e-10);
@@ -135,7 +135,7 @@ TEST(Pipeline, ShardsOptimizerStateClippedAndInChunks) {
   for (const int zero : {1, 2, 3}) {
     options.zero = zero;
     SCOPED_TRACE(fmt::format("zero {}", zero));
-    const Outcome replicas = train_on("dp=2", options);
+    const PipelineOutcome replicas = train_on("dp=2", options);
     expect_same(replicas, train_on("pp=2,dp=2", with(options, "1f1b", 4)));
     if (zero < 3) expect_same(replicas, train_on("pp=2,dp=2", with(options, "interleaved", 4)));
   }
@@ -144,9 +144,9 @@ TEST(Pipeline, ShardsOptimizerStateClippedAndInChunks) {
 TEST(Pipeline, KeepsAsManyMicroBatchesAsTheScheduleSays) {
   TrainOptions options = gpt_options();
   options.micro_batches = 8;
-  const Outcome one = train_on("pp=2", with(options, "naive", 8));
-  const Outcome all = train_on("pp=2", with(options, "gpipe", 8));
-  const Outcome few = train_on("pp=2", with(options, "1f1b", 8));
+  const PipelineOutcome one = train_on("pp=2", with(options, "naive", 8));
+  const PipelineOutcome all = train_on("pp=2", with(options, "gpipe", 8));
+  const PipelineOutcome few = train_on("pp=2", with(options, "1f1b", 8));
   for (std::size_t rank = 0; rank < 2; ++rank) {
     const std::int64_t each = one.results[0].activation_bytes.at(rank);
     EXPECT_GT(each, 0);
@@ -157,7 +157,7 @@ TEST(Pipeline, KeepsAsManyMicroBatchesAsTheScheduleSays) {
 
 TEST(Pipeline, TakesTheStagesThatTheUserNames) {
   TrainOptions options = image_options("lenet");
-  const Outcome alone = train_on("", options);
+  const PipelineOutcome alone = train_on("", options);
   options.stages = "conv1|conv2,fc1";
   expect_same(alone, train_on("pp=2", options));
 }
@@ -166,9 +166,9 @@ TEST(Recompute, GivesTheSameBitsAndKeepsLess) {
   for (const TrainOptions& given : {gpt_options(), image_options("resnet,depth=8"), mlp_options()}) {
     SCOPED_TRACE(given.model);
     TrainOptions options = given;
-    const Outcome kept = train_on("pp=2", options);
+    const PipelineOutcome kept = train_on("pp=2", options);
     options.recompute = true;
-    const Outcome again = train_on("pp=2", options);
+    const PipelineOutcome again = train_on("pp=2", options);
     expect_same(kept, again);
     for (std::size_t rank = 0; rank < 2; ++rank)
       EXPECT_LT(again.results[0].activation_bytes.at(rank), kept.results[0].activation_bytes.at(rank));

@@ -26,7 +26,7 @@ inline TrainOptions mlp_options() {
   return options;
 }
 
-struct Outcome {
+struct PipelineOutcome {
   std::vector<TrainResult> results;  // By rank.
   std::vector<std::string> errors;
   std::vector<NamedTensor> tensors;  // Of its last checkpoint.
@@ -34,13 +34,14 @@ struct Outcome {
   std::string hash() const { return results.at(0).parameter_hash; }
 };
 
-inline Outcome train_on(const std::string& mesh_text, TrainOptions options, Medium medium = Medium::inproc) {
+inline PipelineOutcome train_on(const std::string& mesh_text, TrainOptions options,
+                                Medium medium = Medium::inproc) {
   const TestFolder folder;
   options.out = folder.path().string();
   const std::atomic<bool> stop{false};
   TrainObserver nobody;
   const Mesh mesh = Mesh::parse(mesh_text, 0);
-  Outcome outcome;
+  PipelineOutcome outcome;
   outcome.results.resize(static_cast<std::size_t>(mesh.size()));
   if (mesh.size() == 1) {
     Team alone;

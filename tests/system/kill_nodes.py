@@ -4,7 +4,7 @@ undisturbed run, ps:asp trains on. tests/soak/kill_nodes.py kills hundreds."""
 
 from support.nodes import kill_nodes, percentile
 
-count, pauses = kill_nodes(seed=1, sync="ps:bsp", steps=1000, most_kills=10)
+count, pauses = kill_nodes(seed=1, sync="ps:bsp", steps=2000, most_kills=10)
 assert count >= 8, count
 more, other_pauses = kill_nodes(seed=2, sync="ps:asp", steps=400, most_kills=2)
 pauses += other_pauses

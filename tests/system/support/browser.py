@@ -19,7 +19,7 @@ def find_browser():
 def browse(chromium, page, seconds=0):
     """The document that the scripts of a page, a file or an address, leave behind after so many seconds of its own time; it
     must come to its end without a complaint."""
-    address = page if "://" in page else f"file://{page}"
+    address = page if "://" in str(page) else f"file://{page}"
     with tempfile.TemporaryDirectory() as profile:
         command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
                    "--disable-background-networking", "--disable-component-update", "--disable-sync",
