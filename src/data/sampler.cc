@@ -1,6 +1,7 @@
 #include "data/sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 
@@ -29,6 +30,34 @@ std::int64_t SampleOrder::operator[](std::int64_t position) const {
     x = permute_block(x);
   } while (x >= size_);
   return static_cast<std::int64_t>(x);
+}
+
+// Each pass feeds in those that fell outside, kTogether at most, without a branch that depends on a result.
+void SampleOrder::copy(std::int64_t first, std::span<std::int64_t> to) const {
+  constexpr std::size_t kTogether = 64;
+  std::array<std::uint64_t, kTogether> values{};
+  std::array<std::size_t, kTogether> left{};
+  while (!to.empty()) {
+    std::size_t count = std::min(kTogether, to.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] = static_cast<std::uint64_t>(first) + i;
+      left[i] = i;
+    }
+    first += static_cast<std::int64_t>(count);
+    const std::span<std::int64_t> out = to.first(count);
+    while (count > 0) {
+      std::size_t outside = 0;
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t i = left[k];
+        values[i] = permute_block(values[i]);
+        left[outside] = i;
+        outside += values[i] >= size_ ? 1 : 0;
+      }
+      count = outside;
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int64_t>(values[i]);
+    to = to.subspan(out.size());
+  }
 }
 
 std::uint64_t SampleOrder::permute_block(std::uint64_t x) const {

@@ -25,6 +25,18 @@ RC_GTEST_PROP(SampleOrder, VisitsEverySampleOnce, ()) {
   RC_ASSERT(*distinct.begin() == 0 && *distinct.rbegin() == size - 1);
 }
 
+TEST(SampleOrder, CopiesWhatItGivesOneByOne) {
+  for (const std::int64_t size : {1, 5, 64, 1000, 4096}) {
+    const SampleOrder order(size, 3, 2);
+    for (const std::int64_t first : {std::int64_t{0}, size / 3}) {
+      std::vector<std::int64_t> copy(static_cast<std::size_t>(size - first)), expected;
+      for (std::int64_t i = first; i < size; ++i) expected.push_back(order[i]);
+      order.copy(first, copy);
+      EXPECT_EQ(copy, expected) << size << " from " << first;
+    }
+  }
+}
+
 TEST(SampleOrder, DependsOnSeedAndEpoch) {
   EXPECT_EQ(whole_order(1000, 1, 2), whole_order(1000, 1, 2));
   EXPECT_NE(whole_order(1000, 1, 2), whole_order(1000, 1, 3));

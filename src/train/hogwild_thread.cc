@@ -60,8 +60,8 @@ std::int64_t HogwildUpdate::updates_of_others() const {
 void gather_claim(const HogwildShared& shared, const Claim& claim, Batch& batch,
                   std::vector<std::int64_t>& indices) {
   const SampleOrder order(shared.data.info().size, shared.options.seed, claim.epoch);
-  indices.clear();
-  for (std::int64_t i = 0; i < claim.count; ++i) indices.push_back(order[claim.first + i]);
+  indices.resize(static_cast<std::size_t>(claim.count));
+  order.copy(claim.first, indices);
   shared.data.gather(indices, claim.epoch, batch.fields);
   const auto weight = batch.weight.values<float>();
   std::fill(weight.begin(), weight.begin() + claim.count, 1.0F);
