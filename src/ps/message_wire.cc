@@ -49,28 +49,6 @@ class Writing {
   KnownIds* sent_;
 };
 
-class Counting {
- public:
-  template <typename T>
-  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  void operator()(const T&) { bytes_ += sizeof(T); }
-  void operator()(const std::string& text) { bytes_ += text.size(); }
-  void operator()(const Payload& payload) { bytes_ += payload.bytes.size(); }
-  void ids(const Payload& ids) { (*this)(ids); }
-  template <typename T>
-  void operator()(const std::vector<T>& items);
-  template <typename T>
-  requires std::is_class_v<T>
-  void operator()(const T& value);
-  template <typename... Ts>
-  void operator()(const std::variant<Ts...>& value);
-
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  std::size_t bytes_ = 0;
-};
-
 class Reading {
  public:
   Reading(const std::shared_ptr<const std::vector<std::byte>>& bytes, const Payload& memory, KnownIds* heard)
@@ -258,11 +236,6 @@ void Writing::operator()(const std::vector<T>& items) {
 }
 
 template <typename T>
-void Counting::operator()(const std::vector<T>& items) {
-  for (const T& item : items) (*this)(item);
-}
-
-template <typename T>
 void Reading::operator()(std::vector<T>& items) {
   const auto count = in_.get<std::uint32_t>();
   is_good_ = is_good_ && count <= kMaxItems;
@@ -276,20 +249,11 @@ void Writing::operator()(const T& value) { fields(*this, value); }
 
 template <typename T>
 requires std::is_class_v<T>
-void Counting::operator()(const T& value) { fields(*this, value); }
-
-template <typename T>
-requires std::is_class_v<T>
 void Reading::operator()(T& value) { fields(*this, value); }
 
 template <typename... Ts>
 void Writing::operator()(const std::variant<Ts...>& value) {
   out_.put(static_cast<std::uint8_t>(value.index()));
-  std::visit([&](const auto& alternative) { (*this)(alternative); }, value);
-}
-
-template <typename... Ts>
-void Counting::operator()(const std::variant<Ts...>& value) {
   std::visit([&](const auto& alternative) { (*this)(alternative); }, value);
 }
 
@@ -302,12 +266,6 @@ void Reading::operator()(std::variant<Ts...>& value) {
 }
 
 }  // namespace
-
-std::size_t wire_bytes(const Message& message) {
-  Counting counting;
-  counting(message);
-  return counting.bytes();
-}
 
 std::vector<std::byte> encode(const NodeFrame& frame, const PlaceOf& place_of, KnownIds* sent) {
   Writing out(place_of, sent);

@@ -38,9 +38,6 @@ struct Delayed {
 };
 using NodeFrame = std::variant<Message, Introduction, Directory, Delayed>;
 
-// What a message takes on a wire where nothing of it is shared or known.
-std::size_t wire_bytes(const Message& message);
-
 // Where bytes of the sender's memory lie, as the receiver, which has mapped it, can find them; nothing where
 // they must travel themselves.
 using PlaceOf = std::function<std::optional<std::uint64_t>(std::span<const std::byte> bytes)>;

@@ -170,7 +170,7 @@ std::vector<std::byte> NodeNetwork::encode_for(const NodeId& to, bool shares_hos
 NodeFrame NodeNetwork::frame_of(const NodeId& to, const Message& message, const Message& whole) {
   const std::optional<Rank> from = rank_of(options_.me), rank = rank_of(to);
   if (!from || !rank) return message;
-  const std::size_t bytes = wire_bytes(whole);
+  const std::size_t bytes = encode(whole).size();  // With all that is shared or known.
   const auto passage = options_.emulation->reserve(*from, *rank, bytes, seconds_of(Clock::now()));
   return Delayed{passage.posted.count(), passage.carried.count(), bytes, message};
 }

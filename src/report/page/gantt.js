@@ -51,18 +51,6 @@ const gantt = (() => {
     context.restore();
   }
 
-  function prepare(height) {
-    const ratio = window.devicePixelRatio || 1;
-    canvas.style.height = `${height}px`;
-    canvas.width = Math.round(width() * ratio);
-    canvas.height = Math.round(height * ratio);
-    const context = canvas.getContext("2d");
-    context.scale(ratio, ratio);
-    context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
-    context.textBaseline = "middle";
-    return context;
-  }
-
   function draw() {
     const { machines, attempts, now, jobs } = page.data;
     const names = new Map(jobs.map((job) => [job.id, job.name]));
@@ -71,7 +59,7 @@ const gantt = (() => {
     const blocks = machines.map((machine, index) =>
       ({ machine, ...lanesOf(machine, attempts.filter((attempt) => attempt.machine === index), now) }));
     const height = blocks.reduce((sum, block) => sum + block.rows * rowHeight + gap, 0) + axisHeight;
-    const context = prepare(height);
+    const context = page.clear(canvas, height);
     drawAxis(context, from, to, height);
     const xOf = (time) => labelWidth + Math.max(0, (time - from) / (to - from)) * plotWidth();
     let top = 0;

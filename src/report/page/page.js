@@ -32,6 +32,19 @@ const page = (() => {
   const logText = (value) => ("125".includes(value.toExponential()[0]) && /^\d(e|$)/.test(value.toExponential()) ? short(value) : "");
   const percent = (value) => `${+(100 * value).toFixed(2)} %`;
 
+  // An empty canvas of that height, sharp on every screen, to draw on in CSS pixels.
+  function clear(canvas, height) {
+    const ratio = window.devicePixelRatio || 1;
+    canvas.style.height = `${height}px`;
+    canvas.width = Math.round(canvas.clientWidth * ratio);
+    canvas.height = Math.round(height * ratio);
+    const context = canvas.getContext("2d");
+    context.scale(ratio, ratio);
+    context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+    context.textBaseline = "middle";
+    return context;
+  }
+
   // Stacked bars, in numbers as `text` writes them, of rows {name, compute, communication, wait, other}; the canvas grows with their number.
   function timeBars(canvas, rows, title, text) {
     const parts = ["compute", "communication", "wait", "other"].filter((part) => rows.some((row) => row[part] > 0));
@@ -110,7 +123,7 @@ const page = (() => {
   }
 
   const self = {
-    data, theme, color, kindColor, css, faint, short, percent, logText, timeBars, draw, start,
+    data, theme, color, kindColor, css, faint, short, percent, logText, clear, timeBars, draw, start,
     check, press,
     chartOf: null, afterDraw: () => {},
   };

@@ -97,14 +97,7 @@
 
   function draw() {
     const height = lanes.length * rowHeight + axisHeight;
-    const ratio = window.devicePixelRatio || 1;
-    canvas.style.height = `${height}px`;
-    canvas.width = Math.round(width() * ratio);
-    canvas.height = Math.round(height * ratio);
-    const context = canvas.getContext("2d");
-    context.scale(ratio, ratio);
-    context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
-    context.textBaseline = "middle";
+    const context = page.clear(canvas, height);
     drawAxis(context, height);
     lanes.forEach((lane, index) => drawLane(context, lane, index * rowHeight));
     document.querySelectorAll("[data-kind]").forEach((mark) => {
