@@ -79,7 +79,12 @@ std::int64_t SparseDataset::copy_entries(std::int64_t begin, std::int64_t count,
 }
 
 // Rows in a random order are out of reach of what the processor fetches ahead by itself.
-void SparseDataset::fetch(std::int64_t row) const {
+void SparseDataset::fetch_place(std::int64_t row) const {
+  __builtin_prefetch(rows_.offsets.data() + row);
+  __builtin_prefetch(rows_.labels.data() + row);
+}
+
+void SparseDataset::fetch_entries(std::int64_t row) const {
   const auto at = static_cast<std::size_t>(row);
   for (std::int64_t i = rows_.offsets[at]; i < rows_.offsets[at + 1]; i += kLine) {
     __builtin_prefetch(rows_.columns.data() + i);
@@ -93,10 +98,12 @@ void SparseDataset::gather(std::span<const std::int64_t> indices, std::int64_t,
   std::int32_t* columns = out[1].values<std::int32_t>().data();
   const auto offsets = out[2].values<std::int32_t>();
   std::int64_t filled = 0;
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    if (i + 2 * kAhead < indices.size())
-      __builtin_prefetch(&rows_.offsets[static_cast<std::size_t>(indices[i + 2 * kAhead])]);
-    if (i + kAhead < indices.size()) fetch(indices[i + kAhead]);
+  const std::size_t count = indices.size();
+  for (std::size_t i = 0; i < std::min(2 * kAhead, count); ++i) fetch_place(indices[i]);
+  for (std::size_t i = 0; i < std::min(kAhead, count); ++i) fetch_entries(indices[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + 2 * kAhead < count) fetch_place(indices[i + 2 * kAhead]);
+    if (i + kAhead < count) fetch_entries(indices[i + kAhead]);
     const auto row = static_cast<std::size_t>(indices[i]);
     const std::int64_t begin = rows_.offsets[row];
     offsets[i] = static_cast<std::int32_t>(filled);

@@ -45,7 +45,8 @@ class SparseDataset final : public Dataset {
               std::span<const Tensor> out) const override;
 
  private:
-  void fetch(std::int64_t row) const;
+  void fetch_place(std::int64_t row) const;
+  void fetch_entries(std::int64_t row) const;
   std::int64_t copy_entries(std::int64_t begin, std::int64_t count, std::int32_t* columns,
                             float* values) const;
 

@@ -83,7 +83,7 @@ class Hogwild {
     const std::int64_t share = (options_.batch + options_.workers - 1) / options_.workers;
     shared.rows = discipline_.rows > 0 ? std::min(discipline_.rows, options_.batch) : share;
     const std::int64_t updates = std::max<std::int64_t>(1, kSparseGrain / shared.rows);
-    shared.grain = is_sparse_ ? updates * shared.rows : shared.rows;
+    shared.grain = std::min(is_sparse_ ? updates * shared.rows : shared.rows, options_.batch);
     shared.is_sparse = is_sparse_;
     shared.is_locked = discipline_.is_locked;
     return shared;

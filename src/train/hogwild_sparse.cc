@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::int64_t kObserveEvery = 16;  // Updates: to count conflicts takes time.
+constexpr std::int64_t kObserveEvery = 64;  // Updates: to count conflicts takes time.
 
 kernel::LinearLoss loss_of(const std::string& model) {
   if (model == "svm") return kernel::LinearLoss::hinge;
@@ -50,6 +50,7 @@ class SparseWorker final : public HogwildWorker {
     const std::int64_t start = now_ns();
     const std::int64_t waited = own_.wait_ns;
     gather_claim(shared_, claim, batch_, indices_);
+    rows_ = gathered_rows();
     const std::int64_t gathered = now_ns();
     const auto rate = static_cast<float>(shared_.rate(claim.step) / static_cast<double>(claim.batch_count));
     for (std::int64_t first = 0; first < claim.count; first += shared_.rows) {
@@ -70,14 +71,22 @@ class SparseWorker final : public HogwildWorker {
         .count();
   }
 
-  kernel::LabelledRows rows(std::int64_t first, std::int64_t count) const {
+  kernel::LabelledRows gathered_rows() const {
     const std::int32_t* offsets = batch_.fields[fields_[2]].values<std::int32_t>().data();
     return {batch_.fields[fields_[0]].values<float>().data(),
             batch_.fields[fields_[1]].values<std::int32_t>().data(),
-            offsets + first,
-            batch_.fields[fields_[3]].values<float>().data() + first,
-            count,
+            offsets,
+            batch_.fields[fields_[3]].values<float>().data(),
+            batch_.count,
             offsets[batch_.count]};
+  }
+
+  kernel::LabelledRows rows(std::int64_t first, std::int64_t count) const {
+    kernel::LabelledRows some = rows_;
+    some.offsets += first;
+    some.labels += first;
+    some.count = count;
+    return some;
   }
 
   void update(std::int64_t first, std::int64_t count, float rate, std::int64_t step) {
@@ -102,6 +111,7 @@ class SparseWorker final : public HogwildWorker {
   SpanRecorder& spans_;
   kernel::CsrDescent descent_;
   Batch batch_;
+  kernel::LabelledRows rows_;  // Of the claim.
   std::array<std::size_t, kFields.size()> fields_{};
   std::vector<std::int64_t> indices_;
   std::int64_t updates_ = 0;

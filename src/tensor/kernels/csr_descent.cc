@@ -23,9 +23,10 @@ struct LossAt {
 LossAt loss_at(LinearLoss loss, float x, float label) {
   const float sign = 2 * label - 1;
   switch (loss) {
-    case LinearLoss::logistic:
-      return {std::max(x, 0.0F) - x * label + std::log1p(std::exp(-std::fabs(x))),
-              1 / (1 + std::exp(-x)) - label};
+    case LinearLoss::logistic: {
+      const float small = std::exp(-std::fabs(x));
+      return {std::max(x, 0.0F) - x * label + std::log1p(small), (x < 0 ? small : 1) / (1 + small) - label};
+    }
     case LinearLoss::hinge: return {std::max(0.0F, 1 - sign * x), 1 - sign * x > 0 ? -sign : 0.0F};
     case LinearLoss::squared: break;
   }
