@@ -19,6 +19,7 @@ class ChangeQueue {
 
   void add(Change change) { waiting_.push_back(std::move(change)); }
   bool is_empty() const { return waiting_.empty(); }
+  std::size_t size() const { return waiting_.size(); }
 
   void send(const View& view, std::int32_t incarnation, TimePoint now);         // The first of them,
   void send_if_due(const View& view, std::int32_t incarnation, TimePoint now);  // and again.

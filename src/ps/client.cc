@@ -53,9 +53,9 @@ void Client::change(RangeId range, Change change, TimePoint now) {
   if (is_first && can_send()) changes.send(view_, incarnation_, now);
 }
 
-bool Client::is_done(RangeId range) const {
+std::size_t Client::under_way(RangeId range) const {
   const auto at = changes_.find(range);
-  return at == changes_.end() || at->second.is_empty();
+  return at == changes_.end() ? 0 : at->second.size();
 }
 
 void Client::pull(RangeId range, std::int64_t clock, Payload ids, std::uint64_t destination, bool with_state,

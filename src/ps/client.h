@@ -27,8 +27,9 @@ class Client {
 
   // The request is under way until is_done(); payloads without an owner must stay as they are until then.
   void change(RangeId range, Change change, TimePoint now);
-  bool is_done(RangeId range) const;  // No change is under way there.
-  std::int64_t dropped() const;       // Gradients that the servers did not use.
+  std::size_t under_way(RangeId range) const;  // Changes.
+  bool is_done(RangeId range) const { return under_way(range) == 0; }
+  std::int64_t dropped() const;  // Gradients that the servers did not use.
 
   void pull(RangeId range, std::int64_t clock, Payload ids, std::uint64_t destination, bool with_state,
             TimePoint now);

@@ -90,9 +90,9 @@ class SimulatedCluster {
     own.worker = node.index;
     own.workers = options_.workers;
     own.batches = options_.batches;
-    gradients_.emplace_back(static_cast<std::size_t>(options_.ranges));
+    gradients_.emplace_back(static_cast<std::size_t>(options_.ranges) * (own.pulls_ahead ? 2 : 1));
     return std::make_unique<WorkerProcess>(
-        own, options_.timing, gradients_.back(), last_id_,
+        own, options_.ranges, options_.timing, gradients_.back(), last_id_,
         [this, node, life](const Worker::Task&) { compute(node, life); }, send_);
   }
 

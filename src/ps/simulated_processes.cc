@@ -2,10 +2,11 @@
 
 namespace hocket {
 
-WorkerProcess::WorkerProcess(const WorkerOptions& options, const ClusterTiming& timing,
+WorkerProcess::WorkerProcess(const WorkerOptions& options, int ranges, const ClusterTiming& timing,
                              SharedGradients& gradients, std::uint64_t& last_id, Compute compute,
                              SimulatedOutbox::Send send)
     : gradients_(gradients),
+      ranges_(ranges),
       last_id_(last_id),
       compute_(std::move(compute)),
       out_(worker_node(options.worker), std::move(send)),
@@ -22,24 +23,32 @@ void WorkerProcess::on_time(TimePoint now) {
   advance(now);
 }
 
+std::span<std::array<std::uint64_t, 2>> WorkerProcess::gradients() {
+  const auto count = static_cast<std::size_t>(ranges_);
+  return std::span(gradients_).subspan(static_cast<std::size_t>(turn_) * count % gradients_.size(), count);
+}
+
 // What was in the gradients may go as soon as the next computation begins.
 void WorkerProcess::advance(TimePoint now) {
   if (is_computing_) return;
   worker_.advance(now);
   if (worker_.need() != Worker::Need::gradient) return;
   is_computing_ = true;
-  for (auto& gradient : gradients_) gradient = {0, 0};
+  ++turn_;
+  for (auto& gradient : gradients()) gradient = {0, 0};
   compute_(worker_.task());
+  worker_.pull_ahead(now);
 }
 
 void WorkerProcess::on_gradient(TimePoint now) {
   is_computing_ = false;
   std::vector<Push> pushes;
   if (worker_.task().is_pushed) {
-    pushes.resize(gradients_.size());
-    for (std::size_t range = 0; range < gradients_.size(); ++range) {
-      gradients_[range] = LedgerStore::gradient(++last_id_);
-      pushes[range].values.bytes = std::as_bytes(std::span(gradients_[range]));
+    const auto own = gradients();
+    pushes.resize(own.size());
+    for (std::size_t range = 0; range < own.size(); ++range) {
+      own[range] = LedgerStore::gradient(++last_id_);
+      pushes[range].values.bytes = std::as_bytes(std::span(own[range]));
       pushes[range].samples = 1;
     }
   }

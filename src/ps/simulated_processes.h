@@ -76,7 +76,8 @@ class ServerProcess final : public SimulatedProcess {
   Server server_;
 };
 
-// Memory that a worker shares with servers: outlives its process, as a mapping of it does.
+// Memory that a worker shares with servers: outlives its process, as a mapping of it does. A worker that
+// pulls ahead has two gradients of each range, by turns.
 using SharedGradients = std::vector<std::array<std::uint64_t, 2>>;
 
 class WorkerProcess final : public SimulatedProcess, private WorkerMemory {
@@ -84,8 +85,9 @@ class WorkerProcess final : public SimulatedProcess, private WorkerMemory {
   // Starts a computation, at whose end on_gradient() is to be called.
   using Compute = std::function<void(const Worker::Task& task)>;
 
-  WorkerProcess(const WorkerOptions& options, const ClusterTiming& timing, SharedGradients& gradients,
-                std::uint64_t& last_id, Compute compute, SimulatedOutbox::Send send);
+  WorkerProcess(const WorkerOptions& options, int ranges, const ClusterTiming& timing,
+                SharedGradients& gradients, std::uint64_t& last_id, Compute compute,
+                SimulatedOutbox::Send send);
 
   void on_message(const NodeId& from, const Message& message, TimePoint now) override;
   void on_time(TimePoint now) override;
@@ -95,10 +97,14 @@ class WorkerProcess final : public SimulatedProcess, private WorkerMemory {
  private:
   Payload ids(RangeId, int, std::int64_t) override { return {}; }
   std::uint64_t destination(RangeId) override { return 0; }
-  void take(const PullDone&) override {}
+  void take(const PullDone&, int, std::int64_t) override {}
   void advance(TimePoint now);
 
+  std::span<std::array<std::uint64_t, 2>> gradients();  // That the computation at hand writes.
+
   SharedGradients& gradients_;
+  int ranges_;
+  std::int64_t turn_ = 0;  // Computations.
   std::uint64_t& last_id_;
   Compute compute_;
   bool is_computing_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 
@@ -80,12 +81,13 @@ void Worker::finish_other_slice(TimePoint now) {
 void Worker::finish_own_slice(TimePoint now) {
   ++clock_;
   since_push_ = task_.is_pushed ? 0 : since_push_ + 1;
+  if (std::exchange(is_ahead_, false)) return;
   if (++since_fetch_ >= options_.fetch_every) pull_all(now);
 }
 
 void Worker::go_on(TimePoint now) {
   receive();
-  if (!are_pushes_done()) return;
+  if (!may_write_gradients()) return;
   if (other_slice_ >= 0) {
     if (is_awaiting_other_slice()) return;
     for (Known& known : known_) {
@@ -107,7 +109,28 @@ void Worker::begin_batch(TimePoint now) {
   if (warms_up(now)) return;
   if (!has_place_) find_place();
   if (is_over()) return enter(State::ended, now);
-  if (!catches_up(now)) compute(options_.worker, clock_, now);
+  if (!catches_up(now)) compute_own(now);
+}
+
+// Rows that were asked for another batch do not serve this one. They are asked for once, whatever the others
+// do meanwhile.
+void Worker::compute_own(TimePoint now) {
+  for (Known& known : known_) {
+    if (known.clock == clock_ || memory_.ids(known.range, options_.worker, clock_).bytes.empty()) continue;
+    pull(known, options_.worker, clock_, now);
+  }
+  is_settled_ = is_awaiting();
+  if (!is_settled_) compute(options_.worker, clock_, now);
+}
+
+// Not near the end: to see it takes values that count the last push.
+void Worker::pull_ahead(TimePoint now) {
+  if (!options_.pulls_ahead || state_ != State::computing || is_ahead_) return;
+  for (const Known& known : known_) {
+    if (known.batches + 2 >= static_cast<double>(options_.batches)) return;
+  }
+  is_ahead_ = true;
+  for (Known& known : known_) pull(known, options_.worker, task_.clock + 1, now);
 }
 
 void Worker::receive() {
@@ -127,20 +150,22 @@ bool Worker::is_awaiting_other_slice() const {
                      [](const Known& known) { return known.is_awaited && known.is_for_other_slice; });
 }
 
-bool Worker::are_pushes_done() const {
+bool Worker::may_write_gradients() const {
+  const std::size_t most = options_.pulls_ahead ? 1 : 0;
   return std::all_of(known_.begin(), known_.end(),
-                     [&](const Known& known) { return client_.is_done(known.range); });
+                     [&](const Known& known) { return client_.under_way(known.range) <= most; });
 }
 
 void Worker::give(Known& known) {
   if (!known.came) return;
   known.version = known.came->progress.version;
   known.batches = known.came->progress.batches;
-  memory_.take(*known.came);
+  memory_.take(*known.came, known.is_for_other_slice ? other_slice_ : options_.worker, known.clock);
   known.came.reset();
 }
 
 void Worker::pull(Known& known, int slice, std::int64_t clock, TimePoint now) {
+  known.clock = clock;
   known.is_awaited = true;
   known.came.reset();
   client_.pull(known.range, clock, memory_.ids(known.range, slice, clock), memory_.destination(known.range),
@@ -163,7 +188,7 @@ void Worker::find_place() {
 // Leaves out what the others did without this worker. Ranges that lag behind the others are read again, so
 // that the values are of one batch; but not for long: they may lag because they wait for this worker.
 bool Worker::catches_up(TimePoint now) {
-  if (is_asynchronous()) return false;
+  if (is_asynchronous() || is_settled_) return false;
   lagging_clock_ = std::max(clock_, lowest_version());
   clock_ = options_.follows ? std::max(clock_, highest_version()) : lagging_clock_;
   for (Known& known : known_) {
@@ -180,7 +205,7 @@ void Worker::wait_no_longer(TimePoint now) {
     known.came.reset();
   }
   clock_ = lagging_clock_;
-  compute(options_.worker, clock_, now);
+  compute_own(now);
 }
 
 bool Worker::warms_up(TimePoint now) {

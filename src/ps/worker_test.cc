@@ -59,12 +59,15 @@ class WorkerTest : public testing::Test, protected Outbox, protected WorkerMemor
     if (const auto* change = std::get_if<ChangeRequest>(&message)) changes_ = {*change};
     if (const auto* pull = std::get_if<PullRequest>(&message)) pull_ = *pull;
   }
-  Payload ids(RangeId, int, std::int64_t) override { return {}; }
+  Payload ids(RangeId, int, std::int64_t clock) override {
+    return has_rows_ ? Payload::copy_of(std::as_bytes(std::span(&clock, 1))) : Payload();
+  }
   std::uint64_t destination(RangeId) override { return 0; }
-  void take(const PullDone& done) override { taken_.push_back(done.progress.version); }
+  void take(const PullDone& done, int, std::int64_t) override { taken_.push_back(done.progress.version); }
 
   TimePoint now_ = TimePoint(std::chrono::seconds(1));
   View view_;
+  bool has_rows_ = false;
   std::vector<ChangeRequest> changes_;
   std::optional<PullRequest> pull_;
   std::vector<Push> pushed_;
@@ -169,6 +172,67 @@ TEST_F(WorkerTest, AProcessThatWasStartedAgainBeginsWhereTheOthersAre) {
   start({}, 1);
   answer(40, 20.5);
   EXPECT_EQ(worker_->task().clock, 20);
+}
+
+TEST_F(WorkerTest, RowsAreThoseOfTheBatchThatIsComputed) {
+  has_rows_ = true;
+  start({}, 1);
+  answer(40, 20.5);
+  EXPECT_FALSE(is_computing());  // They were of batch 0.
+  EXPECT_EQ(pull_->clock, 20);
+  answer(41, 21);
+  EXPECT_EQ(worker_->task().clock, 20);
+}
+
+TEST_F(WorkerTest, RowsOfABatchThatTheOthersHaveDoneMeanwhileAreAskedForOnce) {
+  has_rows_ = true;
+  WorkerOptions options;
+  options.follows = true;
+  start(options);
+  answer(0);
+  compute();
+  acknowledge();
+  answer(5, 5);
+  EXPECT_FALSE(is_computing());
+  EXPECT_EQ(pull_->clock, 5);
+  answer(6, 6);
+  EXPECT_EQ(worker_->task().clock, 5);
+  compute();
+  acknowledge();
+  answer(6, 6);
+  EXPECT_EQ(worker_->task().clock, 6);
+}
+
+TEST_F(WorkerTest, PullsForTheNextBatchWhileItComputes) {
+  has_rows_ = true;
+  WorkerOptions options;
+  options.pulls_ahead = true;
+  options.batches = 4;
+  start(options);
+  answer(0);
+  EXPECT_FALSE(pull_);
+  worker_->pull_ahead(now_);
+  EXPECT_EQ(pull_->clock, 1);
+  answer(7, 1.5);
+  EXPECT_EQ(worker_->task().clock, 0);
+  EXPECT_THAT(taken_, ElementsAre(0));  // What came is not for the batch at hand.
+  compute();
+  EXPECT_TRUE(is_computing());  // With one gradient on its way.
+  EXPECT_EQ(worker_->task().clock, 1);
+  EXPECT_EQ(worker_->task().version, 7);
+  worker_->pull_ahead(now_);
+  EXPECT_EQ(pull_->clock, 2);
+  answer(8, 2);
+  compute();
+  EXPECT_FALSE(is_computing());  // With two.
+  acknowledge();
+  EXPECT_EQ(pushed_[0].clock, 0);
+  EXPECT_EQ(pushed_[0].version, 0);
+  EXPECT_TRUE(is_computing());
+  worker_->pull_ahead(now_);
+  EXPECT_FALSE(pull_);  // Near the end it asks when its gradient counts.
+  compute();
+  EXPECT_EQ(pull_->clock, 3);
 }
 
 TEST_F(WorkerTest, OthersWaitWhileTheFirstWarmsUp) {

@@ -25,12 +25,13 @@ struct Kind {
 };
 
 SpecOptions::Defaults no_options() { return {}; }
-SpecOptions::Defaults ssp_options() { return {{"s", ""}, {"scale", "share"}}; }
-SpecOptions::Defaults asp_options() { return {{"scale", "share"}}; }
+SpecOptions::Defaults ssp_options() { return {{"s", ""}, {"scale", "share"}, {"ahead", "0"}}; }
+SpecOptions::Defaults asp_options() { return {{"scale", "share"}, {"ahead", "0"}}; }
 SpecOptions::Defaults kofn_options() { return {{"k", ""}, {"late", "drop"}}; }
-SpecOptions::Defaults softsync_options() { return {{"n", ""}, {"rate", "fixed"}}; }
+SpecOptions::Defaults softsync_options() { return {{"n", ""}, {"rate", "fixed"}, {"ahead", "0"}}; }
 SpecOptions::Defaults downpour_options() {
-  return {{"nfetch", "1"}, {"npush", "1"}, {"adagrad", "server"}, {"warm", "0"}, {"scale", "share"}};
+  return {{"nfetch", "1"}, {"npush", "1"},     {"adagrad", "server"},
+          {"warm", "0"},   {"scale", "share"}, {"ahead", "0"}};
 }
 SpecOptions::Defaults sandblaster_options() { return {{"portions", "64"}, {"history", "10"}}; }
 SpecOptions::Defaults local_options() { return {{"tau", ""}}; }
@@ -142,6 +143,7 @@ void read(Discipline& d, const Reader& reader) {
   const bool is_scaled =
       d.kind == DisciplineKind::ssp || d.kind == DisciplineKind::asp || d.kind == DisciplineKind::downpour;
   if (is_scaled) d.scale = reader.scale();
+  if (is_scaled || d.kind == DisciplineKind::softsync) d.pulls_ahead = reader.is_second("ahead", "0", "1");
   if (d.kind == DisciplineKind::ssp) d.staleness = reader.count_or_inf("s");
   if (d.kind == DisciplineKind::kofn) {
     d.quorum = static_cast<int>(reader.count("k", 1));
@@ -189,6 +191,11 @@ Discipline Discipline::parse(std::string_view text) {
   Discipline discipline;
   discipline.kind = found.kind;
   read(discipline, Reader(spec, found.defaults()));
+  if (discipline.pulls_ahead && (discipline.is_lockstep() || discipline.fetch_every > 1)) {
+    throw ConfigError(
+        "sync {}: ahead=1 needs values that are fetched for every batch, and not of all gradients before",
+        discipline.text());
+  }
   return discipline;
 }
 
@@ -223,6 +230,7 @@ std::string Discipline::text() const {
   if (interval.seconds > 0) add("every", fmt::format("{}s", interval.seconds));
   if (interval.steps > 0) add("every", interval.steps);
   if (scale > 0) add("scale", scale);
+  if (pulls_ahead) add("ahead", 1);
   return result;
 }
 
@@ -263,11 +271,10 @@ MakeConsistency make_consistency(const Discipline& discipline, int workers) {
 }
 
 WorkerOptions worker_options(const Discipline& discipline, WorkerOptions options) {
-  const bool is_lockstep = discipline.kind == DisciplineKind::bsp ||
-                           (discipline.kind == DisciplineKind::ssp && discipline.staleness == 0);
   options.fetch_every = discipline.fetch_every;
   options.push_every = discipline.push_every;
-  options.takes_over = is_lockstep;
+  options.pulls_ahead = discipline.pulls_ahead;
+  options.takes_over = discipline.is_lockstep();
   options.follows = discipline.kind == DisciplineKind::kofn;
   options.warm_start = discipline.warm_start;
   return options;

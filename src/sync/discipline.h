@@ -45,6 +45,8 @@ struct Discipline {
   int splits = 1;  // softsync: an update takes the gradients of a `splits`-th of the workers.
   Rate rate = Rate::fixed;
   double scale = 0;  // ssp, asp, downpour: on a worker's own mean gradient; 0: one over the workers.
+  bool pulls_ahead =
+      false;  // ssp, asp, softsync, downpour: asks for values while it computes the batch before.
   int fetch_every = 1;
   int push_every = 1;
   AdaGradAt adagrad = AdaGradAt::server;
@@ -67,6 +69,10 @@ struct Discipline {
   std::string text() const;
   bool has_servers() const {
     return kind != DisciplineKind::allreduce && kind != DisciplineKind::hogwild && !has_peers();
+  }
+  // Whether the next batch waits for the gradients of all workers.
+  bool is_lockstep() const {
+    return kind == DisciplineKind::bsp || (kind == DisciplineKind::ssp && staleness == 0);
   }
   // Whether each worker has a whole replica with an optimizer of its own, and no step without its own update.
   bool has_peers() const {

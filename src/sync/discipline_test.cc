@@ -24,6 +24,8 @@ TEST(Discipline, ReadsBackWhatItPrints) {
                                       "ps:ssp,s=inf,scale=1",
                                       "ps:asp",
                                       "ps:asp,scale=0.25",
+                                      "ps:asp,ahead=1",
+                                      "ps:softsync,n=2,ahead=1",
                                       "ps:kofn,k=3",
                                       "ps:kofn,k=3,late=merge",
                                       "ps:softsync,n=2",

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <barrier>
+#include <chrono>
+#include <thread>
 
 #include "base/error.h"
 #include "net/run_ranks.h"
@@ -30,8 +32,10 @@ class Worker {
 
   PairGossip& gossip() { return gossip_; }
   std::int64_t steps() const { return progress_.steps; }
-  // Adds `gradient` to each value; whether a meeting is called.
+  // Adds `gradient` to each value; whether a meeting is called. Takes a while, as steps do: threads that did
+  // nothing but ask for the lock would leave others without it.
   bool step(double gradient, bool wants_to_stop) {
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
     for (double& value : gossip_.lock().at<double>(0, kValues)) value += gradient;
     gossip_.unlock();
     ++progress_.steps;
@@ -72,7 +76,6 @@ TEST_P(PairGossipTest, ExchangesKeepTheSumAndBringTheWorkersTogether) {
     while (!worker.step(0, content == kWorkers)) {
       if (!is_content && worker.gossip().counts().exchanges >= 40) ++content;
       is_content = is_content || worker.gossip().counts().exchanges >= 40;
-      std::this_thread::yield();
     }
     worker.meet(all);
     sums[rank] = worker.sum() / kValues;
@@ -105,7 +108,8 @@ TEST_P(PairGossipTest, OneThatStandsStillIsAskedAndStopsNobody) {
       while (worker.gossip().counts().exchanges < 3) std::this_thread::yield();
       was_asked = true;
     }
-    while (!worker.step(1, was_asked)) std::this_thread::yield();
+    while (!worker.step(1, was_asked)) {
+    }
     worker.meet(all);
     sums[static_cast<std::size_t>(rank)] = worker.sum() / kValues;
     steps[static_cast<std::size_t>(rank)] = worker.steps();

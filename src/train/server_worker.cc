@@ -1,6 +1,7 @@
 #include "train/server_worker.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -68,6 +69,7 @@ class ServerWorker final : public WorkerMemory {
       while (const std::optional<Worker::Task> task = exchange.next()) {
         const TimePoint start = Clock::now();
         timeline_.record(waiting_, thread_, waiting, start);
+        if (!tables_.empty()) rows_ = &gradient_->prepare(task->slice, task->clock);
         restore_statistics();
         const SliceGradient::Outcome outcome = compute(*task);
         add(outcome, task->adds);
@@ -81,12 +83,11 @@ class ServerWorker final : public WorkerMemory {
     if (!options_.out.empty()) leave_node_spans(options_.out, place_.me.index, timeline_);
   }
 
-  // The next three in the thread of the exchange, while nothing is computed.
+  // The next three in the thread of the exchange. While a gradient is computed, it asks for the next batch.
   Payload ids(RangeId id, int slice, std::int64_t clock) override {
     const ModelRange& range = at(id);
     if (!range.is_table()) return {};
-    rows_ = &gradient_->prepare(slice, clock);
-    return Payload::copy_of(std::as_bytes(rows_->ids(range.server)));
+    return Payload::copy_of(std::as_bytes(gradient_->prepare(slice, clock).ids(range.server)));
   }
 
   std::uint64_t destination(RangeId id) override {
@@ -95,8 +96,9 @@ class ServerWorker final : public WorkerMemory {
                : network_.destination_of(memory_.at(id).landing.data());
   }
 
-  void take(const PullDone& pulled) override {
+  void take(const PullDone& pulled, int slice, std::int64_t clock) override {
     const ModelRange& range = at(pulled.range);
+    if (range.is_table()) rows_ = &gradient_->prepare(slice, clock);
     const std::span<const std::byte> values =
         pulled.destination == 0 ? pulled.values.bytes : memory_.at(pulled.range).landing;
     const std::size_t expected =
@@ -115,6 +117,8 @@ class ServerWorker final : public WorkerMemory {
     std::span<std::byte> landing;
     std::span<std::byte> gradient;
     bool is_gathered = false;  // From several pieces of the arena.
+    std::array<std::span<std::byte>, 2>
+        sent{};  // Where gradients are on their way while others are computed.
   };
 
   bool accumulates() const { return discipline_.push_every > 1; }
@@ -144,7 +148,8 @@ class ServerWorker final : public WorkerMemory {
     std::size_t bytes = 0;
     const std::unique_ptr<Graph> model = build_batch_model(own_, info_, Mesh());
     for (const Role role : {Role::parameter, Role::buffer}) bytes += 4 * ArenaLayout(*model, role).bytes();
-    bytes += 4 * static_cast<std::size_t>(range_count(options_.servers)) * kAlignment;
+    if (discipline_.pulls_ahead) bytes *= 1 + static_cast<std::size_t>(options_.servers);
+    bytes += 6 * static_cast<std::size_t>(range_count(options_.servers)) * kAlignment;
     return network_at(place_, bytes);
   }
 
@@ -155,16 +160,25 @@ class ServerWorker final : public WorkerMemory {
     return part;
   }
 
-  // Values go to the parameters at once, unless they lie in pieces there or are needed until all have come: a
-  // slice that is taken over needs those of the batch before.
+  // Whether parameters stay as they are while new ones come: a slice that is taken over needs those of the
+  // batch before, as does a gradient that is computed meanwhile.
+  bool is_kept() const {
+    const WorkerOptions options = worker_options();
+    return options.takes_over || options.pulls_ahead;
+  }
+
+  // Values go to the parameters at once, unless they lie in pieces there or the old ones are kept.
   void prepare(const ModelRange& range) {
-    if (range.is_table()) return;
     RangeMemory& memory = memory_[range.id];
+    const std::size_t most =
+        range.is_table() ? session_.program().layouts().parameters.at(range.table).bytes() : range.bytes;
+    for (auto& sent : memory.sent) sent = allocate(discipline_.pulls_ahead ? most : 0);
+    if (range.is_table()) return;
     const StepMemory& step = session_.memory();
     const bool is_buffer = range.role == Role::buffer;
     const std::span<std::byte> own = range.in(is_buffer ? step.buffers.bytes() : step.parameters.bytes());
     memory.is_gathered = own.empty();
-    memory.landing = own.empty() || worker_options().takes_over ? allocate(range.bytes) : own;
+    memory.landing = own.empty() || is_kept() ? allocate(range.bytes) : own;
     memory.gradient = own.empty() || is_buffer ? allocate(range.bytes) : range.in(step.gradients.bytes());
   }
 
@@ -251,12 +265,22 @@ class ServerWorker final : public WorkerMemory {
     unpushed_batches_ = adds ? unpushed_batches_ + 1 : 1;
   }
 
+  // The same, where the next gradient is computed while this one is on its way.
+  Payload sent_gradient_of(const ModelRange& range) {
+    const Payload gradient = gradient_of(range);
+    if (!discipline_.pulls_ahead) return gradient;
+    const std::span<std::byte> sent =
+        memory_.at(range.id).sent[static_cast<std::size_t>(pushes_) % 2].first(gradient.bytes.size());
+    std::copy(gradient.bytes.begin(), gradient.bytes.end(), sent.begin());
+    return {sent, nullptr};
+  }
+
   std::vector<Push> pushes(double waited) {
     std::vector<Push> pushes;
     pushes.reserve(ranges_.size());
     for (const ModelRange& range : ranges_) {
       Push push;
-      push.values = gradient_of(range);
+      push.values = sent_gradient_of(range);
       if (range.is_table()) push.ids = Payload::copy_of(std::as_bytes(rows_->ids(range.server)));
       push.loss = unpushed_.loss;
       push.samples = unpushed_.samples;
@@ -268,6 +292,7 @@ class ServerWorker final : public WorkerMemory {
       push.account.peak_rss_bytes = process_peak_rss_bytes();
       pushes.push_back(std::move(push));
     }
+    ++pushes_;
     return pushes;
   }
 
@@ -284,9 +309,10 @@ class ServerWorker final : public WorkerMemory {
   Team team_;
   Session session_;
   std::vector<ModelRange> ranges_;
-  std::map<RangeId, RangeMemory> memory_;  // Of dense ranges.
-  const BatchRows* rows_ = nullptr;        // Of the batch at hand.
-  std::vector<std::byte> statistics_;      // As they were pulled.
+  std::map<RangeId, RangeMemory> memory_;
+  std::int64_t pushes_ = 0;            // One of all ranges counts once.
+  const BatchRows* rows_ = nullptr;    // Of the batch at hand.
+  std::vector<std::byte> statistics_;  // As they were pulled.
   std::uint64_t pulled_bytes_ = 0;
   double computed_ = 0;
   SliceGradient::Outcome unpushed_;        // Of the gradients in memory,

@@ -128,12 +128,44 @@ TEST(Servers, AReplicaThatIsCutIsTheWholeOne) {
 }
 
 TEST(Servers, AsynchronousDisciplinesComeToAnEnd) {
-  for (const char* sync :
-       {"ps:asp", "ps:ssp,s=2", "ps:kofn,k=2", "ps:softsync,n=3", "downpour,nfetch=2,npush=2"}) {
+  for (const char* sync : {"ps:asp", "ps:asp,ahead=1", "ps:ssp,s=2", "ps:ssp,s=2,ahead=1", "ps:kofn,k=2",
+                           "ps:softsync,n=3", "ps:softsync,n=3,ahead=1", "downpour,nfetch=2,npush=2"}) {
     const Outcome outcome = train_by_servers(small_options(sync));
     EXPECT_GE(outcome.result.steps, 10) << sync;
     EXPECT_TRUE(std::isfinite(outcome.result.train_loss)) << sync;
   }
+}
+
+TrainOptions sparse_options(const std::string& sync) {
+  TrainOptions options = small_options(sync);
+  options.model = "logreg";
+  options.data = "synthetic:sparse,samples=500,features=5000,nonzeros=9";
+  options.dtype = "f32";
+  options.steps = 40;
+  return options;
+}
+
+TEST(Servers, RowsOfTablesGoWithEveryDisciplineAndASlowWorker) {
+  for (const char* sync : {"ps:bsp", "ps:asp", "ps:asp,ahead=1", "ps:ssp,s=2,ahead=1", "ps:kofn,k=2",
+                           "ps:softsync,n=3,ahead=1", "downpour,ahead=1"}) {
+    TrainOptions options = sparse_options(sync);
+    options.emulate_compute = 0.002;
+    options.slow = "2=10";
+    const Outcome outcome = train_by_servers(options);
+    EXPECT_GE(outcome.result.steps, 40) << sync;
+    EXPECT_LT(outcome.result.train_loss, std::log(2.0)) << sync;
+  }
+}
+
+// One worker that pulls ahead computes each gradient at the parameters before its last push.
+TEST(Servers, WhoPullsAheadIsOneUpdateBehind) {
+  TrainOptions options = sparse_options("ps:asp,ahead=1");
+  options.workers = 1;
+  const Outcome outcome = train_by_servers(options);
+  EXPECT_EQ(outcome.result.steps, 40);
+  ASSERT_EQ(outcome.result.gradients.size(), 1U);
+  EXPECT_GT(outcome.result.gradients[0].mean_staleness, 0.5);
+  EXPECT_LT(outcome.result.gradients[0].mean_staleness, 1);
 }
 
 }  // namespace

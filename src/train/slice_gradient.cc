@@ -8,6 +8,11 @@
 #include "train/trainer.h"
 
 namespace hocket {
+namespace {
+
+constexpr int kPrepared = 2;  // Batches: the one that is computed and the one that comes next.
+
+}  // namespace
 
 SliceGradient::SliceGradient(const TrainOptions& options, const Dataset& data, Session& session, int slices,
                              bool accumulates)
@@ -24,17 +29,22 @@ SliceGradient::SliceGradient(const TrainOptions& options, const Dataset& data, S
 }
 
 const BatchRows& SliceGradient::prepare(int slice, std::int64_t clock) {
-  if (!rows_) rows_.emplace(data_.info(), options_.servers);
-  if (prepared_for_ != std::pair(slice, clock)) {
-    prepared_ = &load(slice, clock);
-    prepared_for_ = {slice, clock};
-    rows_->compact(*prepared_);
+  if (prepared_.empty()) prepared_.assign(kPrepared, {BatchRows(data_.info(), options_.servers)});
+  Prepared& prepared = prepared_[static_cast<std::size_t>(clock) % kPrepared];
+  if (!prepared.is_of(slice, clock)) {
+    prepared.batch = &load(slice, clock);
+    prepared.slice = slice;
+    prepared.clock = clock;
+    prepared.rows.compact(*prepared.batch);
   }
-  return *rows_;
+  return prepared.rows;
 }
 
 const Batch& SliceGradient::batch_of(int slice, std::int64_t clock) {
-  return prepared_for_ == std::pair(slice, clock) ? *prepared_ : load(slice, clock);
+  if (prepared_.empty()) return load(slice, clock);
+  const Prepared& prepared = prepared_[static_cast<std::size_t>(clock) % kPrepared];
+  HOCKET_CHECK(prepared.is_of(slice, clock), "slice {} of batch {} has no rows", slice, clock);
+  return *prepared.batch;
 }
 
 // Batches that others have done meanwhile are left out.
@@ -50,6 +60,7 @@ const Batch& SliceGradient::load(int slice, std::int64_t clock) {
     loading.rank = slice;
     loading.ranks = slices_;
     loading.rows = session_.micro_batch() * options_.micro_batches;
+    loading.kept = kPrepared;
     source.loader = std::make_unique<Loader>(data_, loading);
     source.clock = clock;
   }

@@ -26,7 +26,8 @@ class SliceGradient {
   SliceGradient(const TrainOptions& options, const Dataset& data, Session& session, int slices,
                 bool accumulates);
 
-  // The rows of tables that the slice needs, where the model has tables: compute() of that slice comes next.
+  // The rows of tables that the slice needs, where the model has tables: to be called before compute() of
+  // that slice, also by another thread while the batch before it is computed. Valid until the next but one.
   const BatchRows& prepare(int slice, std::int64_t clock);
 
   // Leaves the gradient of the slice's part of the batch's mean loss in the session's gradient arena, or adds
@@ -39,6 +40,16 @@ class SliceGradient {
     std::int64_t clock = 0;  // Of the batch that comes next.
   };
 
+  // A batch whose ids are numbers of rows.
+  struct Prepared {
+    BatchRows rows;
+    const Batch* batch = nullptr;
+    int slice = -1;
+    std::int64_t clock = -1;
+
+    bool is_of(int of_slice, std::int64_t of_clock) const { return slice == of_slice && clock == of_clock; }
+  };
+
   const Batch& batch_of(int slice, std::int64_t clock);
   const Batch& load(int slice, std::int64_t clock);
   void set_dloss(double value);
@@ -49,10 +60,8 @@ class SliceGradient {
   int slices_;
   bool accumulates_;
   Slot slot_;
-  std::map<int, Source> sources_;  // By slice.
-  std::optional<BatchRows> rows_;  // Of the batch that is prepared:
-  const Batch* prepared_ = nullptr;
-  std::pair<int, std::int64_t> prepared_for_{-1, -1};  // Slice and clock.
+  std::map<int, Source> sources_;   // By slice.
+  std::vector<Prepared> prepared_;  // Of even clocks and of odd ones; empty: there are no tables.
   Tensor dloss_;
   std::int64_t key_[3] = {0, 0, 0};
 };

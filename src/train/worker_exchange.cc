@@ -92,10 +92,14 @@ void WorkerExchange::advance(Worker& worker, TimePoint now) {
     }
   }
   worker.advance(now);
-  const std::lock_guard lock(mutex_);
-  if (worker.need() != Worker::Need::gradient || is_computing_ || task_) return;
-  task_ = worker.task();
-  changed_.notify_all();
+  if (worker.need() != Worker::Need::gradient) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_computing_ || task_) return;
+    task_ = worker.task();
+    changed_.notify_all();
+  }
+  worker.pull_ahead(now);
 }
 
 }  // namespace hocket

@@ -35,7 +35,7 @@ for sync in ("ps:bsp", "ps:kofn,k=3", "ps:ssp,s=0"):
     assert by_servers["staleness"] == 0 and len(by_servers["ranks"]) == 3, by_servers
 
 # The others train as well, and say how old their gradients were.
-for sync in ("ps:asp", "ps:ssp,s=3", "ps:kofn,k=2", "ps:softsync,n=3,rate=staleness", "downpour,nfetch=2,npush=2"):
+for sync in ("ps:asp", "ps:asp,ahead=1", "ps:ssp,s=3", "ps:kofn,k=2", "ps:softsync,n=3,rate=staleness", "downpour,nfetch=2,npush=2"):
     other = train(*MODEL, "--epochs", 2, *THREE, "--sync", sync)
     assert other["test_accuracy"] >= by_all["test_accuracy"] - 0.05, (sync, other)
     applied = sum(rank["gradients_applied"] for rank in other["ranks"])
@@ -56,6 +56,15 @@ process, nodes = start("back", *LONG, *THREE, "--sync", "ps:asp", "--restarts", 
 os.kill(nodes[5], signal.SIGKILL)
 out, err = process.communicate(timeout=120)
 assert process.returncode == 0 and "it is started again" in err, err
+
+# So do those that have rows of tables, for the batch that the others are at.
+TABLE = ["--model", "logreg", "--data", "synthetic:sparse,samples=2000,features=100000,nonzeros=20", "--steps", 1500, "--epochs", 1000]
+for sync in ("ps:bsp", "ps:asp,ahead=1", "ps:kofn,k=2"):
+    process, nodes = start("rows-" + sync[3:6], *TABLE, *THREE, "--sync", sync, "--restarts", 1)
+    os.kill(nodes[5], signal.SIGKILL)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0 and err.count("it is started again") == 1, (sync, err)
+    assert len(json.loads(out)["ranks"]) == 3, (sync, out)
 
 # Without replicas a dead server ends the run, in one line; with them, nobody minds, nor the coordinator's death.
 process, nodes = start("lost", *LONG, *THREE, "--sync", "ps:bsp")
@@ -93,6 +102,7 @@ assert reached["test_accuracy"] >= 0.9 and reached["time_to_target"] > 0 and rea
 # Words for what cannot be.
 assert "--zero does not go with --sync ps:bsp" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:bsp", "--zero", 1)
 assert "did you mean" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:bps")
+assert "ahead=1" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:ssp,s=0,ahead=1")
 assert "--replicas 3" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:asp", "--replicas", 3)
 assert "by servers" in refusal(2, "train", *MODEL, *THREE, "--sync", "ps:asp", "--explain")
 assert run("train", *MODEL, *THREE, "--sync", "ps:kofn,k=4").returncode == 2

@@ -69,7 +69,7 @@ class PsWorker final : public WorkerMemory {
     return is_written_here ? network_.destination_of(values(range, 0).data()) : 0;
   }
 
-  void take(const PullDone& pulled) override {
+  void take(const PullDone& pulled, int, std::int64_t) override {
     if (pulled.destination != 0) return;
     const std::span<const std::byte> bytes = pulled.values.bytes;
     std::copy(bytes.begin(), bytes.end(), values(pulled.range, bytes.size()).begin());
