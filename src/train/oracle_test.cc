@@ -204,7 +204,8 @@ void expect_first_gradients(const Replay& replay, const Oracle& oracle, double t
   }
 }
 
-// The first gradients, and the losses of a few steps, so that the optimizer is compared too.
+// Loss and gradients of the first step, and the losses of a few more, so that the optimizer is compared too:
+// there, what was rounded otherwise has grown.
 void expect_match(const std::string& name, KernelSet kernels, DType real, std::int64_t spare,
                   double tolerance) {
   SCOPED_TRACE(name);
@@ -214,7 +215,8 @@ void expect_match(const std::string& name, KernelSet kernels, DType real, std::i
   for (int step = 0; step < losses.count(); ++step) {
     replay.run(Phase::forward);
     const double expected = value_at(losses, static_cast<std::size_t>(step));
-    EXPECT_NEAR(replay.mean_loss(), expected, tolerance * expected) << "loss of step " << step;
+    const double apart = (step == 0 ? 1 : 10) * tolerance * expected;
+    EXPECT_NEAR(replay.mean_loss(), expected, apart) << "loss of step " << step;
     replay.run(Phase::backward);
     if (step == 0) expect_first_gradients(replay, oracle, tolerance);
     replay.update(step);

@@ -4,6 +4,7 @@
 #include "tensor/kernels/dnnl.h"
 #include "tensor/kernels/matrix.h"
 #include "tensor/kernels/narrow_conv.h"
+#include "tensor/kernels/winograd_conv.h"
 
 // Convolutions by oneDNN. Images stay in the layout of the graph, channels last being within a tenth of
 // oneDNN's own blocked layouts; weights are small, lie plain in their arena, and are packed in scratch memory
@@ -188,6 +189,7 @@ bool is_supported(const ConvSpec& s) {
 
 std::unique_ptr<Kernel> make_conv2d(const ConvSpec& s) {
   if (auto narrow = make_narrow_conv2d(s)) return narrow;
+  if (auto winograd = make_winograd_conv2d(s)) return winograd;
   if (!is_supported(s)) return nullptr;
   const auto desc = find_primitive(
       [&](FormatTag tag) { return Description(s, tag, s.input_dtype, s.input_dtype, s.dtype).forward(s); });
@@ -195,6 +197,7 @@ std::unique_ptr<Kernel> make_conv2d(const ConvSpec& s) {
 }
 
 std::unique_ptr<Kernel> make_conv2d_dx(const ConvSpec& s) {
+  if (auto winograd = make_winograd_conv2d_dx(s)) return winograd;
   if (!is_supported(s)) return nullptr;
   const auto desc = find_primitive([&](FormatTag tag) {
     const Description d(s, tag, s.dtype, s.input_dtype, s.input_dtype);
@@ -208,6 +211,7 @@ std::unique_ptr<Kernel> make_conv2d_dx(const ConvSpec& s) {
 
 std::unique_ptr<Kernel> make_conv2d_dw(const ConvSpec& s) {
   if (auto narrow = make_narrow_conv2d_dw(s)) return narrow;
+  if (auto winograd = make_winograd_conv2d_dw(s)) return winograd;
   if (!is_supported(s)) return nullptr;
   const auto desc = find_primitive([&](FormatTag tag) {
     const Description d(s, tag, s.input_dtype, s.dtype, s.input_dtype);

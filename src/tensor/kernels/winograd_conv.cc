@@ -1,0 +1,484 @@
+// A. Lavin, S. Gray, "Fast algorithms for convolutional neural networks", CVPR 2016: F(4×4, 3×3). A tile of
+// 4×4 outputs y comes from the 6×6 inputs d around it and the filter g as y = Aᵀ[(G g Gᵀ) ∘ (Bᵀ d B)]A. At
+// each of the 36 positions of ∘, tiles × inputs times inputs × outputs is a matrix product. Vectors hold
+// channels; a block of tiles goes through all three stages while it is in the cache. With the points ±√½ and
+// ±√2 it rounds half as much as with the usual ±1 and ±2.
+//
+// The gradient of x is the convolution of that of y with the filters turned round; that of g is
+// Gᵀ[Σ (A dy Aᵀ) ∘ (Bᵀ d B)]G over all tiles.
+#include "tensor/kernels/winograd_conv.h"
+
+#include <algorithm>
+
+#include "tensor/kernels/operands.h"
+#include "tensor/kernels/scratch_plan.h"
+#include "tensor/kernels/simd_targets.h"
+#include "tensor/kernels/threads.h"
+#include "tensor/kernels/transpose.h"
+
+#ifndef HOCKET_TENSOR_KERNELS_WINOGRAD_CONV_SHAPE_
+#define HOCKET_TENSOR_KERNELS_WINOGRAD_CONV_SHAPE_
+namespace hocket::kernel {
+
+constexpr int kTile = 4;    // Outputs of a tile, each way,
+constexpr int kPoints = 6;  // and the inputs that they need.
+constexpr int kPositions = kPoints * kPoints;
+constexpr int kTaps = 9;
+constexpr std::int64_t kBlock = 32;  // Tiles. A multiple of the rows of a product in registers.
+constexpr std::int64_t kPad = 16;  // Floats between planes, lest all positions meet in one set of the cache.
+
+struct WinogradShape {
+  std::int64_t n, h, w, c, o, padding;
+
+  std::int64_t oh() const { return h + 2 * padding - 2; }
+  std::int64_t ow() const { return w + 2 * padding - 2; }
+  std::int64_t rows() const { return (oh() + kTile - 1) / kTile; }  // Of tiles.
+  std::int64_t columns() const { return (ow() + kTile - 1) / kTile; }
+  std::int64_t tiles() const { return n * rows() * columns(); }
+};
+
+// The floats from one position to the next, of a block of tiles with so many channels.
+constexpr std::int64_t plane(std::int64_t channels) { return kBlock * channels + kPad; }
+
+struct TilePlace {
+  std::int64_t image, y, x;  // Its first output.
+};
+
+inline TilePlace place_of(const WinogradShape& s, std::int64_t tile) {
+  const std::int64_t columns = s.columns(), in_image = s.rows() * columns;
+  const std::int64_t at = tile % in_image;
+  return {tile / in_image, at / columns * kTile, at % columns * kTile};
+}
+
+}  // namespace hocket::kernel
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tensor/kernels/winograd_conv.cc"
+#include "hwy/foreach_target.h"
+// The rest is compiled once a target.
+#include "tensor/kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hocket::kernel {
+namespace HWY_NAMESPACE {
+
+HWY_INLINE Vec times(float factor, Vec v) { return hn::Mul(splat(factor), v); }
+HWY_INLINE Vec add_times(Vec sum, float factor, Vec v) { return hn::MulAdd(splat(factor), v, sum); }
+
+constexpr float kNear = 0.70710678F, kFar = 1.41421356F;  // The points, with 0 and infinity.
+
+struct Inputs {  // Bᵀ d
+  HWY_INLINE void operator()(const Vec (&d)[6], Vec (&v)[6]) const {
+    const Vec even = add_times(d[4], -2, d[2]), odd = add_times(d[3], -2, d[1]);
+    const Vec even2 = add_times(d[4], -0.5F, d[2]), odd2 = add_times(d[3], -0.5F, d[1]);
+    v[0] = hn::Add(add_times(d[4], -2.5F, d[2]), d[0]);
+    v[1] = add_times(even, kNear, odd);
+    v[2] = add_times(even, -kNear, odd);
+    v[3] = add_times(even2, kFar, odd2);
+    v[4] = add_times(even2, -kFar, odd2);
+    v[5] = hn::Add(add_times(d[5], -2.5F, d[3]), d[1]);
+  }
+};
+
+struct Outputs {  // Aᵀ m
+  HWY_INLINE void operator()(const Vec (&m)[6], Vec (&y)[4]) const {
+    const Vec even = hn::Add(m[1], m[2]), odd = times(kNear, hn::Sub(m[1], m[2]));
+    const Vec even2 = hn::Add(m[3], m[4]), odd2 = times(kFar, hn::Sub(m[3], m[4]));
+    y[0] = hn::Add(hn::Add(m[0], even), even2);
+    y[1] = hn::Add(odd, odd2);
+    y[2] = add_times(times(0.5F, even), 2, even2);
+    y[3] = add_times(add_times(m[5], 0.5F, odd), 2, odd2);
+  }
+};
+
+struct Gradients {  // A dy
+  HWY_INLINE void operator()(const Vec (&y)[4], Vec (&m)[6]) const {
+    const Vec even = add_times(y[0], 0.5F, y[2]), odd = add_times(y[1], 0.5F, y[3]);
+    const Vec even2 = add_times(y[0], 2, y[2]), odd2 = add_times(y[1], 2, y[3]);
+    m[0] = y[0];
+    m[1] = add_times(even, kNear, odd);
+    m[2] = add_times(even, -kNear, odd);
+    m[3] = add_times(even2, kFar, odd2);
+    m[4] = add_times(even2, -kFar, odd2);
+    m[5] = y[3];
+  }
+};
+
+struct Filters {  // G g
+  HWY_INLINE void operator()(const Vec (&g)[3], Vec (&u)[6]) const {
+    const Vec even = times(-2.0F / 3, add_times(g[0], 0.5F, g[2]));
+    const Vec even2 = times(1.0F / 6, add_times(g[0], 2, g[2]));
+    u[0] = g[0];
+    u[1] = add_times(even, -2.0F / 3 * kNear, g[1]);
+    u[2] = add_times(even, 2.0F / 3 * kNear, g[1]);
+    u[3] = add_times(even2, 1.0F / 6 * kFar, g[1]);
+    u[4] = add_times(even2, -1.0F / 6 * kFar, g[1]);
+    u[5] = g[2];
+  }
+};
+
+struct FilterSums {  // Gᵀ u
+  HWY_INLINE void operator()(const Vec (&u)[6], Vec (&g)[3]) const {
+    const Vec sum = hn::Add(u[1], u[2]), sum2 = hn::Add(u[3], u[4]);
+    g[0] = add_times(add_times(u[0], -2.0F / 3, sum), 1.0F / 6, sum2);
+    g[1] = add_times(times(2.0F / 3 * kNear, hn::Sub(u[2], u[1])), 1.0F / 6 * kFar, hn::Sub(u[3], u[4]));
+    g[2] = add_times(u[5], 1.0F / 3, hn::Sub(sum2, sum));
+  }
+};
+
+// Down the columns of what load(i, j) gives, then along the rows; store(i, j, v) takes the result.
+template <typename Transform, int kFrom, int kTo, typename Load, typename Store>
+HWY_INLINE void both_ways(const Load& load, const Store& store) {
+  const Transform transform;
+  Vec half[kTo][kFrom];
+#pragma GCC unroll 6
+  for (int j = 0; j < kFrom; ++j) {
+    Vec column[kFrom], done[kTo];
+#pragma GCC unroll 6
+    for (int i = 0; i < kFrom; ++i) column[i] = load(i, j);
+    transform(column, done);
+#pragma GCC unroll 6
+    for (int i = 0; i < kTo; ++i) half[i][j] = done[i];
+  }
+#pragma GCC unroll 6
+  for (int i = 0; i < kTo; ++i) {
+    Vec done[kTo];
+    transform(half[i], done);
+#pragma GCC unroll 6
+    for (int j = 0; j < kTo; ++j) store(i, j, done[j]);
+  }
+}
+
+// Where a value of each of kSide × kSide positions is: `step` floats apart.
+template <int kSide>
+struct Planes {
+  std::int64_t step;
+
+  HWY_INLINE auto loader(const float* from) const {
+    return [this, from](int i, int j) HWY_ATTR { return hn::LoadU(kFloats, from + (i * kSide + j) * step); };
+  }
+  HWY_INLINE auto storer(float* to) const {
+    return [this, to](int i, int j, Vec v) HWY_ATTR { hn::StoreU(v, kFloats, to + (i * kSide + j) * step); };
+  }
+};
+
+// u (position, pair) of g (tap, pair), `pairs` of an input and an output each.
+void transform_filters(const float* g, std::int64_t pairs, float* u) {
+  const Planes<3> taps{pairs};
+  const Planes<6> positions{pairs};
+  for (std::int64_t p = 0; p < pairs; p += static_cast<std::int64_t>(lanes()))
+    both_ways<Filters, 3, 6>(taps.loader(g + p), positions.storer(u + p));
+}
+
+void sum_filters(const float* u, std::int64_t pairs, float* g) {
+  const Planes<3> taps{pairs};
+  const Planes<6> positions{pairs};
+  for (std::int64_t p = 0; p < pairs; p += static_cast<std::int64_t>(lanes()))
+    both_ways<FilterSums, 6, 3>(positions.loader(u + p), taps.storer(g + p));
+}
+
+// Calls body(load) with what gives the values of a tile's channels at (i, j), of `side` pixels each way from
+// (y, x) of an h × w image on; zero beyond its border.
+template <typename Body>
+HWY_INLINE void with_tile(const float* image, std::int64_t h, std::int64_t w, std::int64_t channels,
+                          std::int64_t y, std::int64_t x, std::int64_t side, const Body& body) {
+  const float* from = image + (y * w + x) * channels;
+  const std::int64_t row = w * channels;
+  if (y >= 0 && x >= 0 && y + side <= h && x + side <= w) {
+    body([=](int i, int j, std::int64_t c)
+             HWY_ATTR { return hn::LoadU(kFloats, from + i * row + j * channels + c); });
+  } else {
+    body([=](int i, int j, std::int64_t c) HWY_ATTR {
+      const bool is_inside = y + i >= 0 && y + i < h && x + j >= 0 && x + j < w;
+      return is_inside ? hn::LoadU(kFloats, from + i * row + j * channels + c) : zero();
+    });
+  }
+}
+
+// v (position, tile, input) of the tiles [first, first + count).
+void transform_inputs(const WinogradShape& s, const float* x, std::int64_t first, std::int64_t count,
+                      float* v) {
+  const Planes<6> positions{plane(s.c)};
+  for (std::int64_t tile = 0; tile < count; ++tile, v += s.c) {
+    const TilePlace place = place_of(s, first + tile);
+    with_tile(x + place.image * s.h * s.w * s.c, s.h, s.w, s.c, place.y - s.padding, place.x - s.padding,
+              kPoints, [&](const auto& load) HWY_ATTR {
+                for (std::int64_t c = 0; c < s.c; c += static_cast<std::int64_t>(lanes())) {
+                  both_ways<Inputs, 6, 6>([&](int i, int j) HWY_ATTR { return load(i, j, c); },
+                                          positions.storer(v + c));
+                }
+              });
+  }
+}
+
+// The outputs of those tiles, of m (position, tile, output).
+void transform_outputs(const WinogradShape& s, const float* m, std::int64_t first, std::int64_t count,
+                       const float* bias, bool with_relu, float* y) {
+  const Planes<6> positions{plane(s.o)};
+  const std::int64_t oh = s.oh(), ow = s.ow();
+  for (std::int64_t tile = 0; tile < count; ++tile, m += s.o) {
+    const TilePlace place = place_of(s, first + tile);
+    float* to = y + ((place.image * oh + place.y) * ow + place.x) * s.o;
+    for (std::int64_t o = 0; o < s.o; o += static_cast<std::int64_t>(lanes())) {
+      const Vec start = bias == nullptr ? zero() : hn::LoadU(kFloats, bias + o);
+      both_ways<Outputs, 6, 4>(positions.loader(m + o), [&](int i, int j, Vec v) HWY_ATTR {
+        if (place.y + i >= oh || place.x + j >= ow) return;
+        const Vec sum = hn::Add(v, start);
+        hn::StoreU(with_relu ? relu(sum) : sum, kFloats, to + (i * ow + j) * s.o + o);
+      });
+    }
+  }
+}
+
+// m (position, tile, output) of the gradients of those tiles' outputs, whose sum is added to dbias.
+void transform_gradients(const WinogradShape& s, const float* dy, std::int64_t first, std::int64_t count,
+                         float* m, float* dbias) {
+  const Planes<6> positions{plane(s.o)};
+  const std::int64_t oh = s.oh(), ow = s.ow();
+  for (std::int64_t tile = 0; tile < count; ++tile, m += s.o) {
+    const TilePlace place = place_of(s, first + tile);
+    with_tile(dy + place.image * oh * ow * s.o, oh, ow, s.o, place.y, place.x, kTile,
+              [&](const auto& load) HWY_ATTR {
+                for (std::int64_t o = 0; o < s.o; o += static_cast<std::int64_t>(lanes())) {
+                  Vec sum = hn::LoadU(kFloats, dbias + o);
+                  both_ways<Gradients, 4, 6>(
+                      [&](int i, int j) HWY_ATTR {
+                        const Vec v = load(i, j, o);
+                        sum = hn::Add(sum, v);
+                        return v;
+                      },
+                      positions.storer(m + o));
+                  hn::StoreU(sum, kFloats, dbias + o);
+                }
+              });
+  }
+}
+
+constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // Of a product in registers.
+
+template <int kVectors, bool kAdds>
+HWY_INLINE void multiply_block(std::int64_t steps, const float* a, std::int64_t a_row, std::int64_t a_step,
+                               const float* b, std::int64_t b_step, float* y, std::int64_t y_row) {
+  const std::size_t step = lanes();
+  Vec sums[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v)
+      sums[r][v] = kAdds ? hn::LoadU(kFloats, y + r * y_row + static_cast<std::size_t>(v) * step) : zero();
+  }
+  for (std::int64_t k = 0; k < steps; ++k, a += a_step, b += b_step) {
+    Vec factor[kVectors];
+    for (int v = 0; v < kVectors; ++v) factor[v] = hn::LoadU(kFloats, b + static_cast<std::size_t>(v) * step);
+    for (int r = 0; r < kRows; ++r) {
+      const Vec value = splat(a[r * a_row]);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(value, factor[v], sums[r][v]);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v)
+      hn::StoreU(sums[r][v], kFloats, y + r * y_row + static_cast<std::size_t>(v) * step);
+  }
+}
+
+// m (tile, output) = v (tile, input) · u (input, output) at every position. Whole groups of rows: what lies
+// beyond `count` tiles is of no use.
+void multiply_tiles(const WinogradShape& s, std::int64_t count, const float* v, const float* u, float* m) {
+  const auto step = static_cast<std::int64_t>(lanes());
+  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o)) {
+    std::int64_t o = 0;
+    for (; o + 2 * step <= s.o; o += 2 * step) {
+      for (std::int64_t tile = 0; tile < count; tile += kRows)
+        multiply_block<2, false>(s.c, v + tile * s.c, s.c, 1, u + o, s.o, m + tile * s.o + o, s.o);
+    }
+    for (; o < s.o; o += step) {
+      for (std::int64_t tile = 0; tile < count; tile += kRows)
+        multiply_block<1, false>(s.c, v + tile * s.c, s.c, 1, u + o, s.o, m + tile * s.o + o, s.o);
+    }
+  }
+}
+
+// u (input, output) += vᵀ (input, tile) · m (tile, output) at every position.
+void add_products(const WinogradShape& s, std::int64_t count, const float* v, const float* m, float* u) {
+  const auto step = static_cast<std::int64_t>(lanes());
+  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o)) {
+    std::int64_t o = 0;
+    for (; o + 2 * step <= s.o; o += 2 * step) {
+      for (std::int64_t c = 0; c < s.c; c += kRows)
+        multiply_block<2, true>(count, v + c, 1, s.c, m + o, s.o, u + c * s.o + o, s.o);
+    }
+    for (; o < s.o; o += step) {
+      for (std::int64_t c = 0; c < s.c; c += kRows)
+        multiply_block<1, true>(count, v + c, 1, s.c, m + o, s.o, u + c * s.o + o, s.o);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hocket::kernel
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hocket::kernel {
+namespace {
+
+HWY_EXPORT(transform_filters);
+HWY_EXPORT(sum_filters);
+HWY_EXPORT(transform_inputs);
+HWY_EXPORT(transform_outputs);
+HWY_EXPORT(transform_gradients);
+HWY_EXPORT(multiply_tiles);
+HWY_EXPORT(add_products);
+
+constexpr std::int64_t kChannels = 16;  // Of all images a multiple: whole vectors.
+constexpr std::int64_t kFewTiles = 96;  // For fewer, transforming the filters takes longer than it saves.
+
+WinogradShape shape_of(const ConvSpec& s) { return {s.n, s.h, s.w, s.c, s.o, s.padding}; }
+
+bool is_supported(const ConvSpec& s) {
+  return s.dtype == DType::f32 && s.input_dtype == DType::f32 && s.groups == 1 && s.kh == 3 && s.kw == 3 &&
+         s.stride == 1 && s.padding <= 2 && s.layout == Layout::channels_last && s.c % kChannels == 0 &&
+         s.o % kChannels == 0 && s.c * s.o > 0 && s.oh() >= kTile && s.ow() >= kTile &&
+         shape_of(s).tiles() >= kFewTiles;
+}
+
+class WinogradConv : public Kernel {
+ public:
+  std::size_t scratch_bytes() const final { return plan_.size(); }
+
+ protected:
+  explicit WinogradConv(const WinogradShape& s) : shape_(s), parts_(num_threads()) {
+    inputs_at_ = add(parts_ * kPositions * plane(s.c));
+    products_at_ = add(parts_ * kPositions * plane(s.o));
+    filters_at_ = add(kPositions * pairs());
+    taps_at_ = add(2 * kTaps * pairs());
+  }
+
+  std::size_t add(std::int64_t floats) { return plan_.add(static_cast<std::size_t>(floats) * sizeof(float)); }
+  static float* floats_at(std::byte* scratch, std::size_t offset) {
+    return reinterpret_cast<float*>(scratch + offset);
+  }
+  std::int64_t pairs() const { return shape_.c * shape_.o; }
+
+  // Calls body(part, first tile, count, inputs, products) for each block of tiles.
+  template <typename Body>
+  void for_blocks(std::byte* scratch, const Body& body) const {
+    const std::int64_t blocks = (shape_.tiles() + kBlock - 1) / kBlock;
+    parallel_for(parts_, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t part = begin; part < end; ++part) {
+        float* inputs = floats_at(scratch, inputs_at_) + part * kPositions * plane(shape_.c);
+        float* products = floats_at(scratch, products_at_) + part * kPositions * plane(shape_.o);
+        for (std::int64_t block = part * blocks / parts_; block < (part + 1) * blocks / parts_; ++block) {
+          const std::int64_t first = block * kBlock;
+          body(part, first, std::min(kBlock, shape_.tiles() - first), inputs, products);
+        }
+      }
+    });
+  }
+
+  WinogradShape shape_;
+  std::int64_t parts_;
+  ScratchPlan plan_;
+  std::size_t inputs_at_, products_at_, filters_at_, taps_at_;
+};
+
+class WinogradConv2d final : public WinogradConv {
+ public:
+  // `is_gradient`: of a convolution whose outputs are the inputs of this one.
+  WinogradConv2d(const WinogradShape& shape, const ConvSpec& s, bool is_gradient)
+      : WinogradConv(shape),
+        is_gradient_(is_gradient),
+        has_bias_(s.has_bias && !is_gradient),
+        has_relu_(s.activation == Activation::relu && !is_gradient) {}
+
+  void run(Buffers in, Buffers out, std::byte* scratch) const override {
+    const float* u = filters(operand(in, 1), scratch);
+    const float* bias = has_bias_ ? operand(in, 2) : nullptr;
+    for_blocks(scratch, [&](std::int64_t, std::int64_t first, std::int64_t count, float* v, float* m) {
+      HWY_DYNAMIC_DISPATCH(transform_inputs)(shape_, operand(in, 0), first, count, v);
+      HWY_DYNAMIC_DISPATCH(multiply_tiles)(shape_, count, v, u, m);
+      HWY_DYNAMIC_DISPATCH(transform_outputs)(shape_, m, first, count, bias, has_relu_, operand(out, 0));
+    });
+  }
+
+ private:
+  // Filters lie plain, (output, input, tap).
+  const float* filters(const float* w, std::byte* scratch) const {
+    float* u = floats_at(scratch, filters_at_);
+    float* by_tap = floats_at(scratch, taps_at_);
+    float* taps = by_tap + kTaps * pairs();
+    transpose_floats(w, kTaps, pairs(), kTaps, by_tap, pairs());
+    for (std::int64_t tap = 0; tap < kTaps; ++tap) {
+      const float* from = by_tap + tap * pairs();
+      if (is_gradient_) {
+        std::copy_n(from, pairs(), taps + (kTaps - 1 - tap) * pairs());
+      } else {
+        transpose_floats(from, shape_.c, shape_.o, shape_.c, taps + tap * pairs(), shape_.o);
+      }
+    }
+    HWY_DYNAMIC_DISPATCH(transform_filters)(taps, pairs(), u);
+    return u;
+  }
+
+  bool is_gradient_, has_bias_, has_relu_;
+};
+
+// Each part has sums of its own, which are added in order.
+class WinogradConv2dDw final : public WinogradConv {
+ public:
+  WinogradConv2dDw(const WinogradShape& shape, const ConvSpec& s)
+      : WinogradConv(shape), has_bias_(s.has_bias), sum_floats_(kPositions * pairs() + shape.o) {
+    sums_at_ = add(parts_ * sum_floats_);
+  }
+
+  void run(Buffers in, Buffers out, std::byte* scratch) const override {
+    float* sums = floats_at(scratch, sums_at_);
+    std::fill_n(sums, parts_ * sum_floats_, 0.0F);
+    for_blocks(scratch, [&](std::int64_t part, std::int64_t first, std::int64_t count, float* v, float* m) {
+      float* own = sums + part * sum_floats_;
+      HWY_DYNAMIC_DISPATCH(transform_inputs)(shape_, operand(in, 1), first, count, v);
+      HWY_DYNAMIC_DISPATCH(transform_gradients)
+      (shape_, operand(in, 0), first, count, m, own + kPositions * pairs());
+      HWY_DYNAMIC_DISPATCH(add_products)(shape_, count, v, m, own);
+    });
+    for (std::int64_t part = 1; part < parts_; ++part) {
+      for (std::int64_t i = 0; i < sum_floats_; ++i) sums[i] += sums[part * sum_floats_ + i];
+    }
+    put_filters(sums, scratch, operand(out, 0));
+    if (has_bias_) std::copy_n(sums + kPositions * pairs(), shape_.o, operand(out, 1));
+  }
+
+ private:
+  void put_filters(const float* u, std::byte* scratch, float* dw) const {
+    float* taps = floats_at(scratch, taps_at_);
+    float* by_tap = taps + kTaps * pairs();
+    HWY_DYNAMIC_DISPATCH(sum_filters)(u, pairs(), taps);
+    for (std::int64_t tap = 0; tap < kTaps; ++tap)
+      transpose_floats(taps + tap * pairs(), shape_.o, shape_.c, shape_.o, by_tap + tap * pairs(), shape_.c);
+    transpose_floats(by_tap, pairs(), kTaps, pairs(), dw, kTaps);
+  }
+
+  bool has_bias_;
+  std::int64_t sum_floats_;
+  std::size_t sums_at_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_winograd_conv2d(const ConvSpec& s) {
+  if (!is_supported(s)) return nullptr;
+  return std::make_unique<WinogradConv2d>(shape_of(s), s, false);
+}
+
+std::unique_ptr<Kernel> make_winograd_conv2d_dx(const ConvSpec& s) {
+  if (!is_supported(s)) return nullptr;
+  return std::make_unique<WinogradConv2d>(WinogradShape{s.n, s.oh(), s.ow(), s.o, s.c, 2 - s.padding}, s,
+                                          true);
+}
+
+std::unique_ptr<Kernel> make_winograd_conv2d_dw(const ConvSpec& s) {
+  if (!is_supported(s)) return nullptr;
+  return std::make_unique<WinogradConv2dDw>(shape_of(s), s);
+}
+
+}  // namespace hocket::kernel
+#endif
