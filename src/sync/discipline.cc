@@ -191,11 +191,8 @@ Discipline Discipline::parse(std::string_view text) {
   Discipline discipline;
   discipline.kind = found.kind;
   read(discipline, Reader(spec, found.defaults()));
-  if (discipline.pulls_ahead && (discipline.is_lockstep() || discipline.fetch_every > 1)) {
-    throw ConfigError(
-        "sync {}: ahead=1 needs values that are fetched for every batch, and not of all gradients before",
-        discipline.text());
-  }
+  if (discipline.pulls_ahead && (discipline.is_lockstep() || discipline.fetch_every > 1))
+    throw ConfigError("sync {}: ahead=1 does not go with s=0, nor with nfetch above 1", discipline.text());
   return discipline;
 }
 
