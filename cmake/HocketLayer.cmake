@@ -1,12 +1,13 @@
-# hocket_layer(NAME [DEPENDS layer...] [LINKS target...] [TEST_HEADERS file...])
+# hocket_layer(NAME [COLD] [DEPENDS layer...] [LINKS target...] [TEST_HEADERS file...])
 #
 # Declares the layer in the current folder: a library hocket_NAME of every .cc file, but for
 #   *_test.cc   which together make the test program hocket_NAME_test (with HOCKET_TESTS),
 #   *_fuzz.cc   which make one fuzz program each, named after the file (with HOCKET_FUZZ),
 #   main.cc     which hocket_program() takes.
-# Its headers are installed, but for TEST_HEADERS, which only tests include.
+# Its headers are installed, but for TEST_HEADERS, which only tests include. No step of training waits for the code of a
+# COLD layer, which is compiled faster and less well.
 function(hocket_layer name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINKS;TEST_HEADERS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "DEPENDS;LINKS;TEST_HEADERS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS *.h)
   set(tests ${sources})
@@ -19,6 +20,9 @@ function(hocket_layer name)
   list(REMOVE_ITEM headers ${ARG_TEST_HEADERS})
 
   hocket_layer_library(hocket_${name} "${sources}" "${headers}" ${ARG_DEPENDS} ${ARG_LINKS})
+  if(ARG_COLD)
+    target_compile_options(hocket_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   if(HOCKET_TESTS AND tests)
     hocket_layer_tests(hocket_${name} ${tests})
   endif()
@@ -45,6 +49,7 @@ endfunction()
 
 function(hocket_layer_tests library)
   add_executable(${library}_test ${ARGN})
+  set_target_properties(${library}_test PROPERTIES UNITY_BUILD OFF)  # One test's names do not bind another's.
   target_link_libraries(${library}_test PRIVATE ${library} hocket_flags GTest::gmock GTest::gtest_main rapidcheck
                                                  rapidcheck_gtest)
   gtest_discover_tests(${library}_test DISCOVERY_MODE PRE_TEST

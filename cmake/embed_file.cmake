@@ -17,8 +17,8 @@ file(WRITE ${OUTPUT}/${source} "#include \"${HEADER}\"
 
 namespace hocket {
 
-static constexpr char kBytes[] = {${bytes}};
-const std::string_view ${SYMBOL}(kBytes, sizeof(kBytes));
+static constexpr char ${SYMBOL}_bytes[] = {${bytes}};
+const std::string_view ${SYMBOL}(${SYMBOL}_bytes, sizeof(${SYMBOL}_bytes));
 
 }  // namespace hocket
 ")

@@ -13,7 +13,7 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct Spread {
   double mean = 0;
@@ -37,7 +37,7 @@ std::vector<double> values_of(const CrossValidation& all, std::optional<double> 
   return values;
 }
 
-Json spread_json(const std::vector<double>& values) {
+OrderedJson spread_json(const std::vector<double>& values) {
   if (values.empty()) return nullptr;
   const Spread spread = spread_of(values);
   return {{"mean", spread.mean}, {"deviation", spread.deviation}};
@@ -101,14 +101,14 @@ std::string describe(const CrossValidation& all) {
 }
 
 std::string to_json(const CrossValidation& all) {
-  Json json;
+  OrderedJson json;
   json["folds"] = all.folds;
   json["test_accuracy"] = spread_json(values_of(all, &Summary::test_accuracy));
   json["test_loss"] = spread_json(values_of(all, &Summary::test_loss));
-  json["runs"] = Json::array();
-  for (const Run& run : all.runs) json["runs"].push_back(Json::parse(run_json(run)));
+  json["runs"] = OrderedJson::array();
+  for (const Run& run : all.runs) json["runs"].push_back(OrderedJson::parse(run_json(run)));
   json["run"] = all.folder.path().string();
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + '\n';
 }
 
 }  // namespace hocket

@@ -13,7 +13,7 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct NamedPart {
   std::string name;
@@ -27,7 +27,7 @@ std::vector<NamedPart> named_parts(const DataParts& parts) {
 }
 
 int list_kinds(const Arguments& arguments) {
-  Json json = Json::array();
+  OrderedJson json = OrderedJson::array();
   std::string text;
   for (const DataKind& kind : data_kinds()) {
     text += fmt::format("{:<18} {}\n", kind.usage, kind.what);
@@ -40,9 +40,9 @@ int list_kinds(const Arguments& arguments) {
   return kDone;
 }
 
-Json to_json(const DataDescription& description) {
+OrderedJson to_json(const DataDescription& description) {
   const DataInfo& info = description.info;
-  Json json{
+  OrderedJson json{
       {"samples", info.size}, {"task", name_of(info.task)}, {"classes", info.classes}, {"bytes", info.bytes}};
   for (const Field& field : info.fields) {
     json["fields"].push_back(
@@ -55,7 +55,7 @@ Json to_json(const DataDescription& description) {
 }
 
 int describe_data(const DataParts& parts, const Arguments& arguments) {
-  Json json;
+  OrderedJson json;
   std::string text;
   for (const NamedPart& part : named_parts(parts)) {
     const DataDescription description = describe(part.data);
@@ -68,9 +68,9 @@ int describe_data(const DataParts& parts, const Arguments& arguments) {
 }
 
 int check_data(const DataParts& parts, const Arguments& arguments) {
-  Json json;
+  OrderedJson json;
   std::int64_t samples = 0;
-  json["faults"] = Json::array();
+  json["faults"] = OrderedJson::array();
   for (const NamedPart& part : named_parts(parts)) {
     samples += part.data.info().size;
     for (const std::string& fault : check(part.data)) json["faults"].push_back(part.name + ": " + fault);
@@ -80,7 +80,7 @@ int check_data(const DataParts& parts, const Arguments& arguments) {
   if (arguments.has("json")) {
     write_output(json.dump(2) + '\n');
   } else {
-    for (const Json& fault : json["faults"]) write_output(fault.get<std::string>() + '\n');
+    for (const OrderedJson& fault : json["faults"]) write_output(fault.get<std::string>() + '\n');
     if (is_good) write_output(fmt::format("{} samples, all good\n", count_text(samples)));
   }
   return is_good ? kDone : kBadData;
@@ -90,14 +90,14 @@ int convert_data(const DataParts& parts, const Arguments& arguments) {
   if (!arguments.has("to") || !arguments.has("out")) {
     throw ConfigError("data convert: give --to {} and --out PATH", fmt::join(conversion_formats(), "|"));
   }
-  Json json;
-  json["files"] = Json::array();
+  OrderedJson json;
+  json["files"] = OrderedJson::array();
   for (const auto& path : convert(parts, arguments.text("to"), arguments.text("out")))
     json["files"].push_back(path.string());
   if (arguments.has("json")) {
     write_output(json.dump(2) + '\n');
   } else {
-    for (const Json& file : json["files"]) write_output(file.get<std::string>() + '\n');
+    for (const OrderedJson& file : json["files"]) write_output(file.get<std::string>() + '\n');
   }
   return kDone;
 }

@@ -15,7 +15,7 @@ namespace hocket {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string_view name_of(Verdict verdict) {
   return verdict == Verdict::good ? "ok" : verdict == Verdict::note ? "note" : "bad";
@@ -24,7 +24,7 @@ std::string_view name_of(Verdict verdict) {
 Finding look_at_processor(const Machine& machine) {
   const kernel::IsaReport isa = kernel::cpu_report();
   return {"processor", Verdict::good, fmt::format("{}, {}", machine.processor, isa.vectors),
-          Json{{"name", machine.processor}, {"vectors", isa.vectors}}};
+          OrderedJson{{"name", machine.processor}, {"vectors", isa.vectors}}};
 }
 
 Finding look_at_bf16() {
@@ -32,11 +32,12 @@ Finding look_at_bf16() {
   const bool is_slow = !isa.bf16_note.empty();
   return {"bf16", is_slow ? Verdict::note : Verdict::good,
           is_slow ? "correct but slow: " + isa.bf16_note : "fast, by AMX",
-          Json{{"has_bf16", isa.has_bf16}, {"has_amx", isa.has_amx}, {"amx_is_broken", isa.amx_is_broken}}};
+          OrderedJson{
+              {"has_bf16", isa.has_bf16}, {"has_amx", isa.has_amx}, {"amx_is_broken", isa.amx_is_broken}}};
 }
 
 Finding look_at_cores(const Machine& machine) {
-  Json figures{{"cores", machine.cores}, {"limit", nullptr}};
+  OrderedJson figures{{"cores", machine.cores}, {"limit", nullptr}};
   if (machine.cpu_limit) figures["limit"] = *machine.cpu_limit;
   const std::string threads =
       fmt::format("{} usable; hocket train takes --threads {}", machine.cores, machine.cores);
@@ -52,9 +53,9 @@ Finding look_at_memory(const Machine& machine) {
   constexpr std::int64_t kLeast = 256 << 20;
   std::string text = fmt::format("{}, {} available", bytes_text(static_cast<double>(machine.memory_bytes)),
                                  bytes_text(static_cast<double>(machine.available_bytes)));
-  Json figures{{"bytes", machine.memory_bytes},
-               {"available_bytes", machine.available_bytes},
-               {"limit_bytes", nullptr}};
+  OrderedJson figures{{"bytes", machine.memory_bytes},
+                      {"available_bytes", machine.available_bytes},
+                      {"limit_bytes", nullptr}};
   if (machine.memory_limit_bytes) {
     figures["limit_bytes"] = *machine.memory_limit_bytes;
     text += fmt::format(", limited to {} by the control group",
@@ -71,10 +72,10 @@ Finding look_at_speed(int threads) {
           fmt::format("{}/s f32 at most, {}/s in a matrix product ({:.0f} %), {}/s of memory, on {} thread{}",
                       flops_text(peak), flops_text(product), 100 * product / peak, bytes_text(copy), threads,
                       threads == 1 ? "" : "s"),
-          Json{{"threads", threads},
-               {"peak_flops", peak},
-               {"product_flops", product},
-               {"copy_bytes_per_second", copy}}};
+          OrderedJson{{"threads", threads},
+                      {"peak_flops", peak},
+                      {"product_flops", product},
+                      {"copy_bytes_per_second", copy}}};
 }
 
 Finding look_at_disk(const fs::path& folder) {
@@ -84,11 +85,11 @@ Finding look_at_disk(const fs::path& folder) {
     return {"disk", disk.free_bytes < kLeast ? Verdict::bad : Verdict::good,
             fmt::format("{} free in {}, written at {}/s", bytes_text(static_cast<double>(disk.free_bytes)),
                         folder.string(), bytes_text(disk.write_bytes_per_second)),
-            Json{{"folder", folder.string()},
-                 {"free_bytes", disk.free_bytes},
-                 {"write_bytes_per_second", disk.write_bytes_per_second}}};
+            OrderedJson{{"folder", folder.string()},
+                        {"free_bytes", disk.free_bytes},
+                        {"write_bytes_per_second", disk.write_bytes_per_second}}};
   } catch (const std::exception& error) {
-    return {"disk", Verdict::bad, error.what(), Json{{"folder", folder.string()}}};
+    return {"disk", Verdict::bad, error.what(), OrderedJson{{"folder", folder.string()}}};
   }
 }
 
@@ -97,9 +98,9 @@ Finding look_at_data() {
     const DataParts parts = open_dataset({"fashion-mnist", ""});
     const std::int64_t samples = parts.train->info().size;
     return {"data", Verdict::good, fmt::format("fashion-mnist is here: {} images", count_text(samples)),
-            Json{{"fashion-mnist", samples}}};
+            OrderedJson{{"fashion-mnist", samples}}};
   } catch (const Error& error) {
-    return {"data", Verdict::note, error.what(), Json{{"fashion-mnist", nullptr}}};
+    return {"data", Verdict::note, error.what(), OrderedJson{{"fashion-mnist", nullptr}}};
   }
 }
 
@@ -108,8 +109,8 @@ Finding look_at_clock(const Machine& machine) {
           fmt::format("{}, resolution {:.0f} ns",
                       machine.clock_is_synchronized ? "synchronized" : "not synchronized with others",
                       1e9 * machine.clock_resolution_seconds),
-          Json{{"is_synchronized", machine.clock_is_synchronized},
-               {"resolution_seconds", machine.clock_resolution_seconds}}};
+          OrderedJson{{"is_synchronized", machine.clock_is_synchronized},
+                      {"resolution_seconds", machine.clock_resolution_seconds}}};
 }
 
 fs::path existing_folder(fs::path folder) {
@@ -133,13 +134,13 @@ std::vector<Finding> look_at_machine(const fs::path& out) {
 
 // Prints the findings; whether none of them is bad.
 bool print_findings(const std::vector<Finding>& findings, bool as_json) {
-  Json json;
+  OrderedJson json;
   std::string text;
   bool is_fit = true;
   for (const Finding& finding : findings) {
     is_fit = is_fit && finding.verdict != Verdict::bad;
     text += fmt::format("{:<5} {:<10} {}\n", name_of(finding.verdict), finding.what, finding.text);
-    Json& entry = json[finding.what] = finding.figures;
+    OrderedJson& entry = json[finding.what] = finding.figures;
     entry["verdict"] = name_of(finding.verdict);
     entry["text"] = finding.text;
   }

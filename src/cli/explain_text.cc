@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kPhaseNames[kPhases] = {"forward", "backward", "update"};
 
@@ -149,14 +149,14 @@ std::string orders_text(const ExplainedRun& run) {
   return '\n' + table.text() + verdict(run) + '\n';
 }
 
-Json to_json(const StepPrice& price) {
+OrderedJson to_json(const StepPrice& price) {
   return {{"predicted_seconds", price.seconds},
           {"cross_host_bytes", price.host_bytes},
           {"cross_rack_bytes", price.rack_bytes}};
 }
 
-Json collectives_json(const ExplainedRun& run) {
-  Json items = Json::array();
+OrderedJson collectives_json(const ExplainedRun& run) {
+  OrderedJson items = OrderedJson::array();
   for (std::size_t i = 0; i < run.step.collectives.size(); ++i) {
     const StepCollective& item = run.step.collectives[i];
     items.push_back({{"phase", name_of(item.phase)},
@@ -177,8 +177,8 @@ Json collectives_json(const ExplainedRun& run) {
   return items;
 }
 
-Json totals_json(const ExplainedRun& run) {
-  Json items = Json::array();
+OrderedJson totals_json(const ExplainedRun& run) {
+  OrderedJson items = OrderedJson::array();
   for (const auto& [key, total] : totals_of(run.step)) {
     items.push_back({{"axis", key.first},
                      {"phase", name_of(key.second)},
@@ -189,8 +189,8 @@ Json totals_json(const ExplainedRun& run) {
   return items;
 }
 
-Json buckets_json(const ExplainedRun& run) {
-  Json items = Json::array();
+OrderedJson buckets_json(const ExplainedRun& run) {
+  OrderedJson items = OrderedJson::array();
   for (const StepBucket& bucket : run.step.buckets) {
     items.push_back({{"name", bucket.name},
                      {"parameters", bucket.parameters},
@@ -213,7 +213,7 @@ std::string explain_as_text(const ExplainedRun& run) {
 
 std::string explain_as_json(const ExplainedRun& run) {
   const StepFootprint& footprint = run.step.footprint;
-  Json json{
+  OrderedJson json{
       {"model", run.model},
       {"mesh", run.mesh},
       {"batch", run.batch},
@@ -235,7 +235,7 @@ std::string explain_as_json(const ExplainedRun& run) {
     json["other_order"]["verdict"] = verdict(run);
   }
   json["graph"] = run.graph;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + '\n';
 }
 
 }  // namespace hocket

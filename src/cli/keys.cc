@@ -181,7 +181,8 @@ std::vector<Key> worker_keys() {
       {"train.sync", "WAY", kWorkers,
        "how the replicas agree: allreduce; with a replica each local,tau=N, adacomm,tau0=N, average, mllib, "
        "mapreduce, gossip,graph=G, gossip-async,graph=G; by servers ps:bsp, ps:ssp,s=N, ps:asp, ps:kofn,k=N, "
-       "ps:softsync,n=N, downpour,nfetch=N,npush=N, sandblaster; as threads of one process hogwild",
+       "ps:softsync,n=N, downpour,nfetch=N,npush=N (ssp, asp, softsync, downpour also with ahead=1), "
+       "sandblaster; as threads of one process hogwild",
        FIELD(sync)},
       {"train.allow_disconnected", "", kWorkers,
        "gossip on a graph that falls apart: its workers never agree", FIELD(allow_disconnected)},

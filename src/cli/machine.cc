@@ -1,6 +1,5 @@
 #include "cli/machine.h"
 
-#include <sched.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <sstream>
 
 #include "cli/arguments.h"
+#include "net/world.h"
 
 namespace hocket {
 namespace {
@@ -37,11 +37,6 @@ std::string table_entry(const std::string& path, std::string_view name) {
 std::int64_t kilobytes(std::string_view name) {
   const std::string text = table_entry("/proc/meminfo", name);
   return parse_integer(text.substr(0, text.find(' '))).value_or(0) * 1024;
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 // "max 100000", or "150000 100000" for one and a half cores.

@@ -16,7 +16,7 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string defaults_text(const ModelInfo& model) {
   std::string text;
@@ -26,7 +26,7 @@ std::string defaults_text(const ModelInfo& model) {
 }
 
 int list_models(const Arguments& arguments) {
-  Json json = Json::array();
+  OrderedJson json = OrderedJson::array();
   std::string text;
   for (const ModelInfo& model : built_in_models()) {
     text += fmt::format("{:<9} {}\n{:<9}   sizes: {}\n", model.name, model.summary, "", defaults_text(model));
@@ -132,20 +132,20 @@ std::string costs_text(const BuiltModel& model, const ModelDescription& descript
   return text;
 }
 
-Json to_json(const BuiltModel& model, const ModelDescription& description) {
-  Json json{{"model", model.name},
-            {"batch", model.batch},
-            {"optimizer", model.optimizer.rule},
-            {"parameters", description.parameters},
-            {"forward_flops", description.forward_flops},
-            {"training_flops", description.training_flops},
-            {"parameter_bytes", description.parameter_bytes},
-            {"gradient_bytes", description.gradient_bytes},
-            {"optimizer_bytes", description.optimizer_bytes},
-            {"buffer_bytes", description.buffer_bytes},
-            {"activation_bytes", description.activation_bytes},
-            {"total_bytes", description.total_bytes()},
-            {"layers", Json::array()}};
+OrderedJson to_json(const BuiltModel& model, const ModelDescription& description) {
+  OrderedJson json{{"model", model.name},
+                   {"batch", model.batch},
+                   {"optimizer", model.optimizer.rule},
+                   {"parameters", description.parameters},
+                   {"forward_flops", description.forward_flops},
+                   {"training_flops", description.training_flops},
+                   {"parameter_bytes", description.parameter_bytes},
+                   {"gradient_bytes", description.gradient_bytes},
+                   {"optimizer_bytes", description.optimizer_bytes},
+                   {"buffer_bytes", description.buffer_bytes},
+                   {"activation_bytes", description.activation_bytes},
+                   {"total_bytes", description.total_bytes()},
+                   {"layers", OrderedJson::array()}};
   for (const LayerDescription& layer : description.layers) {
     json["layers"].push_back({{"name", layer.name},
                               {"operator", layer.op},

@@ -17,7 +17,7 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::int64_t kMaxRanks = 100'000;
 constexpr std::size_t kElementBytes = 4;
@@ -124,7 +124,7 @@ std::string rows_as_table(const std::vector<Row>& rows) {
 }
 
 std::string rows_as_json(const std::vector<Row>& rows, Collective collective) {
-  Json json = Json::array();
+  OrderedJson json = OrderedJson::array();
   for (const Row& row : rows) {
     json.push_back({{"collective", name_of(collective)},
                     {"algorithm", name_of(row.algorithm)},

@@ -12,12 +12,12 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::int64_t kMostStages = 256;
 constexpr std::int64_t kMostMicroBatches = 4096;
 
-struct Setup {
+struct PipelineSetup {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   PipelineShape shape{1, 1};
   std::vector<PartCost> costs;
@@ -48,8 +48,8 @@ std::vector<Seconds> times_of(const Arguments& arguments, std::string_view flag,
   return times;
 }
 
-Setup setup_of(const Arguments& arguments) {
-  Setup setup;
+PipelineSetup pipeline_setup(const Arguments& arguments) {
+  PipelineSetup setup;
   setup.schedule = parse_pipeline_schedule(arguments.text("schedule", "1f1b"));
   setup.shape.stages = static_cast<int>(arguments.integer("stages", 4, 1, kMostStages));
   setup.shape.micro_batches = static_cast<int>(arguments.integer("microbatches", 8, 1, kMostMicroBatches));
@@ -71,7 +71,7 @@ Setup setup_of(const Arguments& arguments) {
   return setup;
 }
 
-std::string as_text(const Setup& setup, const PipelineReplay& replay) {
+std::string as_text(const PipelineSetup& setup, const PipelineReplay& replay) {
   const PipelineShape& shape = setup.shape;
   std::string text = chart_of(replay) + '\n';
   text += fmt::format("{:<8}{:>12}{:>12}{:>24}{:>18}\n", "stage", "busy", "waiting",
@@ -94,16 +94,16 @@ std::string as_text(const Setup& setup, const PipelineReplay& replay) {
                             percent_text(ideal_bubble(setup.schedule, shape)));
 }
 
-std::string as_json(const Setup& setup, const PipelineReplay& replay) {
+std::string as_json(const PipelineSetup& setup, const PipelineReplay& replay) {
   const PipelineShape& shape = setup.shape;
-  Json json{{"schedule", name_of(setup.schedule)},
-            {"stages", shape.stages},
-            {"micro_batches", shape.micro_batches},
-            {"chunks", shape.chunks},
-            {"vertical_sync", shape.vertical_sync},
-            {"seconds", replay.time.count()},
-            {"bubble", replay.bubble()},
-            {"ideal_bubble", ideal_bubble(setup.schedule, shape)}};
+  OrderedJson json{{"schedule", name_of(setup.schedule)},
+                   {"stages", shape.stages},
+                   {"micro_batches", shape.micro_batches},
+                   {"chunks", shape.chunks},
+                   {"vertical_sync", shape.vertical_sync},
+                   {"seconds", replay.time.count()},
+                   {"bubble", replay.bubble()},
+                   {"ideal_bubble", ideal_bubble(setup.schedule, shape)}};
   if (setup.schedule == PipelineSchedule::pipedream) json["steady_bubble"] = replay.steady_bubble();
   for (int stage = 0; stage < shape.stages; ++stage) {
     const PipelineActions actions = pipeline_actions(setup.schedule, shape, stage);
@@ -126,7 +126,7 @@ std::string as_json(const Setup& setup, const PipelineReplay& replay) {
 }  // namespace
 
 int run_simulate_pipeline(const Arguments& arguments) {
-  const Setup setup = setup_of(arguments);
+  const PipelineSetup setup = pipeline_setup(arguments);
   const PipelineReplay replay = replay_pipeline(setup.schedule, setup.shape, setup.costs);
   write_output(arguments.has("json") ? as_json(setup, replay) : as_text(setup, replay));
   return kDone;

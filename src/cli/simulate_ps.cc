@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::int64_t kMostSeeds = 100'000'000;
 
@@ -47,7 +47,7 @@ struct Total {
   }
 };
 
-struct Setup {
+struct ServersSetup {
   SimulationOptions options;
   Discipline discipline;
 
@@ -58,8 +58,8 @@ struct Setup {
   }
 };
 
-Setup setup_of(const Arguments& arguments) {
-  Setup setup;
+ServersSetup servers_setup(const Arguments& arguments) {
+  ServersSetup setup;
   SimulationOptions& options = setup.options;
   options.servers = static_cast<int>(arguments.integer("servers", 3, 1, 64));
   options.workers = static_cast<int>(arguments.integer("workers", 3, 1, 256));
@@ -79,7 +79,7 @@ Setup setup_of(const Arguments& arguments) {
   return setup;
 }
 
-std::string as_text(Total& total, const Setup& setup) {
+std::string as_text(Total& total, const ServersSetup& setup) {
   const SimulationReport& sum = total.sum;
   std::string text;
   for (const SimulationReport& failure : total.failures) {
@@ -103,37 +103,37 @@ std::string as_text(Total& total, const Setup& setup) {
   return text;
 }
 
-std::string as_json(Total& total, const Setup& setup) {
+std::string as_json(Total& total, const ServersSetup& setup) {
   const SimulationReport& sum = total.sum;
-  Json violations = Json::array();
+  OrderedJson violations = OrderedJson::array();
   for (const SimulationReport& failure : total.failures)
     violations.push_back(
         {{"seed", failure.seed}, {"what", failure.violations}, {"replay", setup.replay(failure.seed)}});
-  const Json json = {{"seeds", total.seeds},
-                     {"sync", setup.discipline.text()},
-                     {"servers", setup.options.servers},
-                     {"replicas", setup.options.replicas},
-                     {"workers", setup.options.workers},
-                     {"server_kills", sum.server_kills},
-                     {"worker_kills", sum.worker_kills},
-                     {"coordinator_kills", sum.coordinator_kills},
-                     {"partitions", sum.partitions},
-                     {"moves", sum.moves},
-                     {"messages", sum.messages},
-                     {"lost_messages", sum.lost},
-                     {"duplicate_messages", sum.duplicated},
-                     {"acknowledged", sum.acknowledged},
-                     {"virtual_seconds", sum.seconds},
-                     {"recovery_p50_seconds", total.recovery(0.5)},
-                     {"recovery_p95_seconds", total.recovery(0.95)},
-                     {"violations", violations}};
+  const OrderedJson json = {{"seeds", total.seeds},
+                            {"sync", setup.discipline.text()},
+                            {"servers", setup.options.servers},
+                            {"replicas", setup.options.replicas},
+                            {"workers", setup.options.workers},
+                            {"server_kills", sum.server_kills},
+                            {"worker_kills", sum.worker_kills},
+                            {"coordinator_kills", sum.coordinator_kills},
+                            {"partitions", sum.partitions},
+                            {"moves", sum.moves},
+                            {"messages", sum.messages},
+                            {"lost_messages", sum.lost},
+                            {"duplicate_messages", sum.duplicated},
+                            {"acknowledged", sum.acknowledged},
+                            {"virtual_seconds", sum.seconds},
+                            {"recovery_p50_seconds", total.recovery(0.5)},
+                            {"recovery_p95_seconds", total.recovery(0.95)},
+                            {"violations", violations}};
   return json.dump(2) + '\n';
 }
 
 }  // namespace
 
 int run_simulate_ps(const Arguments& arguments) {
-  Setup setup = setup_of(arguments);
+  ServersSetup setup = servers_setup(arguments);
   const std::int64_t first = arguments.integer("seed", 1, 0, kMostSeeds);
   const std::int64_t seeds = arguments.integer("seeds", 100, 1, kMostSeeds);
   Total total;

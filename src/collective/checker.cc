@@ -95,17 +95,17 @@ void define_start(const Call& call, RankState& rank) {
 }
 
 // A part of the result: elements [range) hold the sum over `ranks` of what stood from `origin` on.
-struct Demand {
+struct Claim {
   Range range;
   RankSet ranks;
   std::size_t origin;
 };
 
-std::vector<Demand> demands_of(const Call& call, Rank me) {
+std::vector<Claim> demands_of(const Call& call, Rank me) {
   const RankSet everyone = ~RankSet{0} >> (kLargestCheckedWorld - call.world);
   const Blocks blocks = data_blocks(call, me);
   const bool is_root = me == call.root;
-  std::vector<Demand> demands;
+  std::vector<Claim> demands;
   const auto from_each = [&] {
     for (Rank from = 0; from < call.world; ++from) {
       const bool moved = call.collective == Collective::all_to_all;
@@ -333,12 +333,12 @@ class Checker {
       fault_ = fmt::format("rank {} leaves the barrier before rank {} has come in", rank.me,
                            std::countr_one(rank.heard_of));
     }
-    for (const Demand& demand : demands_of(call_, rank.me)) {
+    for (const Claim& demand : demands_of(call_, rank.me)) {
       for (std::size_t i = 0; i < demand.range.size && !fault_; ++i) check_element(rank, demand, i);
     }
   }
 
-  void check_element(RankState& rank, const Demand& demand, std::size_t i) {
+  void check_element(RankState& rank, const Claim& demand, std::size_t i) {
     const Element expected = {demand.ranks, demand.origin + i};
     const Element& found = rank.buffer(Buffer::data)[demand.range.offset + i];
     if (found == expected) return;

@@ -15,16 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kBatch = 64;
+constexpr std::int64_t kConvertedBatch = 64;
 
 // Calls `body(sample, row)` for every sample of a data set, where `row` is its row in `batch`.
 void for_each_sample(const Dataset& dataset, const Batch& batch,
                      const std::function<void(std::int64_t sample, std::int64_t row)>& body) {
   const std::int64_t size = dataset.info().size;
   std::vector<std::int64_t> indices;
-  for (std::int64_t first = 0; first < size; first += kBatch) {
+  for (std::int64_t first = 0; first < size; first += kConvertedBatch) {
     indices.clear();
-    for (std::int64_t i = first; i < std::min(first + kBatch, size); ++i) indices.push_back(i);
+    for (std::int64_t i = first; i < std::min(first + kConvertedBatch, size); ++i) indices.push_back(i);
     dataset.gather(indices, 0, batch.fields);
     for (std::size_t row = 0; row < indices.size(); ++row) body(indices[row], static_cast<std::int64_t>(row));
   }
@@ -74,7 +74,7 @@ void write_idx(const Dataset& dataset, const fs::path& folder, const std::string
   write_idx_header(images, dims);
   write_idx_header(labels, {info.size});
 
-  const Batch batch = make_batch(info, kBatch);
+  const Batch batch = make_batch(info, kConvertedBatch);
   std::vector<std::uint8_t> pixels;
   for_each_sample(dataset, batch, [&](std::int64_t, std::int64_t row) {
     restore_pixels(info, batch.fields[0].values<float>().data() + row * shape.count(), pixels);
@@ -98,7 +98,7 @@ void write_pngs(const Dataset& dataset, const fs::path& folder, std::vector<fs::
   const Shape& shape = image_shape(info, "image-folder");
   if (shape[0] != 1 && shape[0] != 3)
     throw ConfigError("data {} has {} channels: PNG holds 1 or 3", info.name, shape[0]);
-  const Batch batch = make_batch(info, kBatch);
+  const Batch batch = make_batch(info, kConvertedBatch);
   const auto plane = static_cast<std::size_t>(shape.count(1, 3));
   std::vector<std::uint8_t> pixels;
   for_each_sample(dataset, batch, [&](std::int64_t sample, std::int64_t row) {
@@ -190,7 +190,7 @@ class LibsvmRow {
 };
 
 void write_libsvm(const Dataset& dataset, const fs::path& path, std::vector<fs::path>& made) {
-  const Batch batch = make_batch(dataset.info(), kBatch);
+  const Batch batch = make_batch(dataset.info(), kConvertedBatch);
   LibsvmRow rows(dataset.info(), batch);
   FileWriter file(path);
   for_each_sample(dataset, batch, [&](std::int64_t, std::int64_t row) { file.append(rows.text(row)); });

@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::int64_t kBatch = 64;
+constexpr std::int64_t kDescribedBatch = 64;
 
 // The elements of `tensor` that belong to the `count` samples of a batch; `batch` also has the offsets of
 // packed rows.
@@ -31,7 +31,7 @@ double element(const Tensor& tensor, std::int64_t index) {
                                       : static_cast<double>(tensor.values<float>()[at]);
 }
 
-struct Moments {
+struct FieldMoments {
   double count = 0, sum = 0, square_sum = 0;
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
@@ -116,12 +116,12 @@ DataDescription describe(const Dataset& dataset, std::int64_t limit) {
   result.info = info;
   result.samples = std::min(limit, info.size);
   result.histogram.resize(static_cast<std::size_t>(info.classes));
-  const Batch batch = make_batch(info, kBatch);
-  Moments inputs;
-  Moments labels;
+  const Batch batch = make_batch(info, kDescribedBatch);
+  FieldMoments inputs;
+  FieldMoments labels;
   std::vector<std::int64_t> indices;
-  for (std::int64_t first = 0; first < result.samples; first += kBatch) {
-    const std::int64_t count = std::min(kBatch, result.samples - first);
+  for (std::int64_t first = 0; first < result.samples; first += kDescribedBatch) {
+    const std::int64_t count = std::min(kDescribedBatch, result.samples - first);
     indices.clear();
     for (std::int64_t i = first; i < first + count; ++i) indices.push_back(i * info.size / result.samples);
     dataset.gather(indices, 0, batch.fields);
@@ -179,9 +179,9 @@ std::vector<std::string> to_lines(const DataDescription& description) {
 std::vector<std::string> check(const Dataset& dataset, std::size_t limit) {
   std::vector<std::string> problems;
   const std::int64_t size = dataset.info().size;
-  const Batch batch = make_batch(dataset.info(), kBatch);
-  for (std::int64_t first = 0; first < size && problems.size() < limit; first += kBatch) {
-    std::vector<std::int64_t> indices(static_cast<std::size_t>(std::min(kBatch, size - first)));
+  const Batch batch = make_batch(dataset.info(), kDescribedBatch);
+  for (std::int64_t first = 0; first < size && problems.size() < limit; first += kDescribedBatch) {
+    std::vector<std::int64_t> indices(static_cast<std::size_t>(std::min(kDescribedBatch, size - first)));
     std::iota(indices.begin(), indices.end(), first);
     if (is_batch_good(dataset, indices, batch)) continue;
     for (const std::int64_t index : indices) {

@@ -8,12 +8,12 @@
 namespace hocket {
 namespace {
 
-struct Moments {
+struct PixelMoments {
   double sum = 0;
   double square_sum = 0;
 };
 
-Moments moments_of(std::span<const std::uint8_t> pixels) {
+PixelMoments moments_of(std::span<const std::uint8_t> pixels) {
   std::uint64_t sum = 0;
   std::uint64_t square_sum = 0;
   for (const std::uint32_t pixel : pixels) {
@@ -23,8 +23,8 @@ Moments moments_of(std::span<const std::uint8_t> pixels) {
   return {static_cast<double>(sum) / 255.0, static_cast<double>(square_sum) / (255.0 * 255.0)};
 }
 
-Moments moments_of(std::span<const float> pixels) {
-  Moments moments;
+PixelMoments moments_of(std::span<const float> pixels) {
+  PixelMoments moments;
   for (const double pixel : pixels) {
     moments.sum += pixel;
     moments.square_sum += pixel * pixel;
@@ -37,16 +37,16 @@ Normalisation measure(const Tensor& pixels) {
   const auto channels = static_cast<std::size_t>(pixels.shape()[1]);
   const auto plane = static_cast<std::size_t>(pixels.shape().count(2, 4));
   const auto values = pixels.values<T>();
-  std::vector<Moments> total(channels);
+  std::vector<PixelMoments> total(channels);
   for (std::size_t first = 0; first < values.size(); first += plane) {
-    const Moments moments = moments_of(std::span<const T>(values.subspan(first, plane)));
-    Moments& channel = total[first / plane % channels];
+    const PixelMoments moments = moments_of(std::span<const T>(values.subspan(first, plane)));
+    PixelMoments& channel = total[first / plane % channels];
     channel.sum += moments.sum;
     channel.square_sum += moments.square_sum;
   }
   Normalisation result;
   const double count = static_cast<double>(values.size()) / static_cast<double>(channels);
-  for (const Moments& moments : total) {
+  for (const PixelMoments& moments : total) {
     const double mean = moments.sum / count;
     const double variance = moments.square_sum / count - mean * mean;
     result.mean.push_back(static_cast<float>(mean));

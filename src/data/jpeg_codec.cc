@@ -14,7 +14,7 @@ namespace hocket {
 namespace {
 
 // A block of 8 × 8 pixels takes at least a bit; a file that claims more pixels than this is cut or forged.
-constexpr std::size_t kMaxPixelsPerByte = 1024;
+constexpr std::size_t kMaxJpegPixelsPerByte = 1024;
 constexpr int kMaxScans = 200;
 
 // libjpeg reports a fatal error through a function that must not return: it jumps back to decode_jpeg().
@@ -68,7 +68,7 @@ bool decode_rows(JpegReader& reader, std::span<const std::byte> bytes, Image& im
   info.progress = &reader.progress;
   jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
   jpeg_read_header(&info, TRUE);
-  if (std::size_t{info.image_width} * std::size_t{info.image_height} > bytes.size() * kMaxPixelsPerByte) {
+  if (std::size_t{info.image_width} * std::size_t{info.image_height} > bytes.size() * kMaxJpegPixelsPerByte) {
     std::snprintf(reader.errors.message.data(), reader.errors.message.size(),
                   "%zu bytes cannot hold %u x %u pixels", bytes.size(), info.image_width, info.image_height);
     return false;

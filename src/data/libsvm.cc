@@ -15,7 +15,6 @@ namespace {
 constexpr std::int64_t kMaxIndex = std::numeric_limits<std::int32_t>::max();
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // One pass over the text; what is read goes straight into the compressed rows. Every line that parse_lines()
 // is given ends with a newline, which stops every loop, so that no other end needs checking.

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -56,10 +57,11 @@ DataPosition Loader::fill(Batch& batch, DataPosition at) {
   const SampleRange share = weights_.empty() ? rank_share(whole, options_.rank, options_.ranks)
                                              : weighted_share(whole, weights_, options_.rank);
   HOCKET_CHECK(share.count <= capacity(), "a share of {} samples in {} rows", share.count, capacity());
-  const SampleOrder order(size, options_.seed, at.epoch);
-  indices_.clear();
-  for (std::int64_t i = 0; i < share.count; ++i) {
-    indices_.push_back(options_.shuffle ? order[share.first + i] : share.first + i);
+  indices_.resize(static_cast<std::size_t>(share.count));
+  if (options_.shuffle) {
+    SampleOrder(size, options_.seed, at.epoch).copy(share.first, indices_);
+  } else {
+    std::iota(indices_.begin(), indices_.end(), share.first);
   }
   dataset_.gather(indices_, at.epoch, batch.fields);
   const auto weight = batch.weight.values<float>();

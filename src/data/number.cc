@@ -15,8 +15,6 @@ constexpr std::array<double, 23> kTen{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  
 constexpr std::uint64_t kMaxMantissa = std::uint64_t{1} << 53;
 constexpr int kMaxDigits = 19;  // Always fit 64 bits.
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 const char* parse_slowly(const char* first, const char* last, double& value) {
   const auto [end, error] = std::from_chars(first, last, value);
   if (error == std::errc::result_out_of_range) {  // Infinity, or nothing at all: strtod tells which.

@@ -5,6 +5,8 @@
 
 namespace hocket {
 
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 // Reads the decimal number at the start of [first, last), as in "-1.5e3"; also nan and inf. Returns where it
 // ends, or null where there is none. Exact to the last bit of a double, and several times faster than
 // std::from_chars on the short numbers that data files hold.

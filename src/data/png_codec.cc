@@ -9,7 +9,7 @@ namespace {
 
 // A pixel takes at least a bit, and deflate shrinks at most 1032-fold; a file that claims more is cut or
 // forged.
-constexpr std::int64_t kMaxPixelsPerByte = 8 * 1032;
+constexpr std::int64_t kMaxPngPixelsPerByte = 8 * 1032;
 
 // libpng's structure, freed whatever happens.
 struct PngImage {
@@ -32,7 +32,7 @@ Image decode_png(std::string_view name, std::span<const std::byte> bytes, int ch
     throw DataError("{}: damaged PNG: {}", name, png.image.message);
   }
   const std::int64_t pixels = std::int64_t{png.image.width} * std::int64_t{png.image.height};
-  if (pixels > static_cast<std::int64_t>(bytes.size()) * kMaxPixelsPerByte) {
+  if (pixels > static_cast<std::int64_t>(bytes.size()) * kMaxPngPixelsPerByte) {
     throw DataError("{}: damaged PNG: {} bytes cannot hold {} x {} pixels", name, bytes.size(),
                     png.image.width, png.image.height);
   }

@@ -19,7 +19,7 @@ class ArenaLayout {
     Type type;
     std::size_t offset = 0;
 
-    std::size_t bytes() const { return static_cast<std::size_t>(type.shape.count()) * size_of(type.dtype); }
+    std::size_t bytes() const { return bytes_of(type); }
   };
 
   ArenaLayout() = default;

@@ -11,10 +11,6 @@ namespace {
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
-std::size_t bytes_of(const Type& type) {
-  return static_cast<std::size_t>(type.shape.count()) * size_of(type.dtype);
-}
-
 // Whether `text` matches `pattern`, in which * stands for any text.
 bool matches(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();

@@ -152,9 +152,7 @@ TEST(PlanMemory, NeverGivesOneByteToTwoLiveValues) {
     for (const ValueId id : graph.nodes()[i].inputs) last[static_cast<std::size_t>(id)] = static_cast<int>(i);
   }
   const auto location = [&](ValueId id) { return plan.locations[static_cast<std::size_t>(id)]; };
-  const auto bytes = [&](ValueId id) {
-    return static_cast<std::size_t>(graph.value(id).type.shape.count()) * size_of(graph.value(id).type.dtype);
-  };
+  const auto bytes = [&](ValueId id) { return bytes_of(graph.value(id).type); };
   for (ValueId a = 0; a < graph.value_count(); ++a) {
     for (ValueId b = 0; b < a; ++b) {
       const int born_a = producer[static_cast<std::size_t>(a)];

@@ -37,6 +37,9 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 std::string to_string(const Type& type);  // As in "f32[128,10]".
+inline std::size_t bytes_of(const Type& type) {
+  return static_cast<std::size_t>(type.shape.count()) * size_of(type.dtype);
+}
 
 using ValueId = int;
 inline constexpr ValueId kNoValue = -1;

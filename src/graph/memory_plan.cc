@@ -38,10 +38,6 @@ struct Block {
   std::size_t offset = 0;
 };
 
-std::size_t bytes_of(const ValueInfo& value) {
-  return static_cast<std::size_t>(value.type.shape.count()) * size_of(value.type.dtype);
-}
-
 class Planner {
  public:
   Planner(const Graph& graph, const StepLayouts& layouts, std::span<const Gradient> gradients)
@@ -129,7 +125,8 @@ class Planner {
     const bool is_placed = is_placed_[static_cast<std::size_t>(node.inputs[0])];
     if (!is_placed || whole.space != Space::gradient || !node.attributes.has("index")) return;
     const auto index = static_cast<std::size_t>(node.attributes.integer("index", 0));
-    place(node.outputs[0], {Space::gradient, whole.offset + index * bytes_of(graph_.value(node.outputs[0]))});
+    place(node.outputs[0],
+          {Space::gradient, whole.offset + index * bytes_of(graph_.value(node.outputs[0]).type)});
   }
 
   // A compressed bucket lies where its gradients do: its terms, and later the vector that they are views of.
@@ -228,7 +225,7 @@ class Planner {
       give_memory_in(bundle->second, id, index);
       return;
     }
-    plan_.activation_bytes += align_up(bytes_of(info));
+    plan_.activation_bytes += align_up(bytes_of(info.type));
     if (is_alias(graph_, node)) {
       const auto operand = static_cast<std::size_t>(node.inputs[0]);
       const std::size_t begin =
@@ -250,7 +247,7 @@ class Planner {
 
   void start_block(std::size_t value, int index) {
     block_of_[value] = static_cast<int>(blocks_.size());
-    const std::size_t bytes = align_up(bytes_of(graph_.value(static_cast<ValueId>(value))));
+    const std::size_t bytes = align_up(bytes_of(graph_.value(static_cast<ValueId>(value)).type));
     const int first = is_sent_[value] ? 0 : index;
     blocks_.push_back({first, std::max(index, last_use_[value]), bytes, crosses_[value], 0});
   }
@@ -263,7 +260,7 @@ class Planner {
     }
     if (block_of_[whole] < 0) {
       start_block(whole, index);
-      plan_.activation_bytes += align_up(bytes_of(graph_.value(bundle.whole)));
+      plan_.activation_bytes += align_up(bytes_of(graph_.value(bundle.whole).type));
     }
     join(static_cast<std::size_t>(id), block_of_[whole]);
     offset_in_block_[static_cast<std::size_t>(id)] = bundle.offset;

@@ -13,7 +13,6 @@ namespace {
 // In the order of the grid: what talks most comes last.
 constexpr std::array<std::string_view, 3> kAxes{"pp", "dp", "tp"};
 constexpr std::size_t kDp = 1;
-constexpr int kMostRanks = 1 << 20;
 
 int size_in(std::string_view text, std::string_view item) {
   int size = 0;

@@ -8,6 +8,8 @@
 
 namespace hocket {
 
+inline constexpr int kMostRanks = 1 << 20;
+
 // The ranks of a job as a grid with named axes, as in "pp=2,dp=2,tp=4": the last axis varies fastest, so that
 // its ranks are neighbours. A value type.
 class Mesh {

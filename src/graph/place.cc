@@ -147,8 +147,7 @@ class Placer {
   // Of a rank's part before it is cut along `axis`.
   std::size_t whole_bytes(ValueId id, Placements placements, std::size_t axis) const {
     placements[axis] = Replicated{};
-    const Type type = local_type(serial_.value(id).type, placements, options_.mesh);
-    return static_cast<std::size_t>(type.shape.count()) * size_of(type.dtype);
+    return bytes_of(local_type(serial_.value(id).type, placements, options_.mesh));
   }
 
   Value converted(ValueId id, const Placements& wanted, const std::string& reader) {

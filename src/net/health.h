@@ -29,7 +29,7 @@ class Health {
   // For one who saw a connection to `suspect` end: the true culprit may be somebody else, of whom a message
   // is under way. Waits up to `grace` for a report, then reports the suspect itself. Returns what is now
   // recorded.
-  Failure settle(const Failure& suspect, Seconds grace);
+  Failure settle(const Failure& suspect, Seconds grace = Seconds(0.4));
 
   // Called once, in the thread that reports first, with no lock held. To be set before any thread reports.
   void set_listener(std::function<void(const Failure&)> listener) { listener_ = std::move(listener); }

@@ -14,15 +14,12 @@ namespace {
 constexpr std::size_t kRingBytes = std::size_t{1} << 16;
 constexpr std::align_val_t kLine{64};
 
-struct FreeAligned {
-  void operator()(std::byte* memory) const { ::operator delete(memory, kLine); }
-};
-using Memory = std::unique_ptr<std::byte, FreeAligned>;
+using Memory = std::unique_ptr<std::byte, void (*)(std::byte*)>;
 
 Memory zeroed(std::size_t bytes) {
   auto* memory = static_cast<std::byte*>(::operator new(bytes, kLine));
   std::memset(memory, 0, bytes);
-  return Memory(memory);
+  return {memory, [](std::byte* old) { ::operator delete(old, kLine); }};
 }
 
 // Threads of one process: every address is a place, and is the same for all.

@@ -15,10 +15,6 @@ constexpr std::size_t pad(std::size_t bytes) {
   return (bytes + kFramePadding - 1) / kFramePadding * kFramePadding;
 }
 
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
-}
-
 Seconds seconds(std::int64_t ns) { return Seconds(static_cast<double>(ns) * 1e-9); }
 std::int64_t nanoseconds(Seconds time) { return static_cast<std::int64_t>(time.count() * 1e9); }
 

@@ -15,9 +15,6 @@ namespace hocket {
 
 namespace {
 
-// How long one whose transfer failed waits for news of who really failed.
-constexpr Seconds kGrace{0.4};
-
 void rest(Pause& pause) {
   const Seconds duration = pause.once();
   if (duration > Seconds(0)) std::this_thread::sleep_for(duration);
@@ -96,7 +93,7 @@ bool MpiTransport::advance(Rank rank, MpiLane& lane) {
     const bool sent = lane.advance_send();
     return lane.advance_recv([this](const Label& label) { return text_of(label); }) || sent;
   } catch (const MpiFailure& failure) {
-    health_.settle({in_job, fmt::format("rank {}: MPI: {}", in_job, failure.what())}, kGrace);
+    health_.settle({in_job, fmt::format("rank {}: MPI: {}", in_job, failure.what())});
   } catch (const FrameMismatch& mismatch) {
     const Rank me = rank_in_job(rank_);
     health_.report({-1, fmt::format("rank {} and rank {} disagree: from rank {}: {}", me, in_job, in_job,

@@ -9,7 +9,8 @@ namespace hocket {
 
 namespace {
 
-constexpr int kMostRanks = 1 << 16;  // That a coordinator believes in which was not told how many there are.
+constexpr int kMostJoiningRanks =
+    1 << 16;  // That a coordinator believes in which was not told how many there are.
 
 }  // namespace
 
@@ -55,7 +56,7 @@ void Coordinator::on_message(Connection from, Rank rank, const ControlMessage& m
 }
 
 void Coordinator::join(Connection from, Rank rank, const Join& join, TimePoint now) {
-  if (options_.world_size == 0 && join.world_size > 0 && join.world_size <= kMostRanks) {
+  if (options_.world_size == 0 && join.world_size > 0 && join.world_size <= kMostJoiningRanks) {
     options_.world_size = join.world_size;
     seats_.resize(static_cast<std::size_t>(join.world_size));
   }

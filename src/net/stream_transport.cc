@@ -16,9 +16,6 @@ namespace hocket {
 
 namespace {
 
-// How long one who sees a connection end waits for news of who really failed.
-constexpr Seconds kGrace{0.4};
-
 // Ranks on emulated links mostly wait: they must leave the cores to each other. No longer than this at once:
 constexpr Seconds kEmulatedRest{1e-3};
 constexpr Seconds kRestWithoutSocket{50e-6};  // Nothing wakes who waits for such a stream.
@@ -127,7 +124,7 @@ bool StreamTransport::advance(Rank rank, Peer& peer) {
     }
     return moved;
   } catch (const StreamClosed& closed) {
-    health_.settle({in_job, fmt::format("rank {}: {}", in_job, closed.what())}, kGrace);
+    health_.settle({in_job, fmt::format("rank {}: {}", in_job, closed.what())});
   } catch (const FrameMismatch& mismatch) {
     const Rank me = rank_in_job(rank_);
     health_.report({-1, fmt::format("rank {} and rank {} disagree: from rank {}: {}", me, in_job, in_job,

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Seconds kLook{0.05};  // How often a wait looks at the job's health.
 constexpr Seconds kHandshakeLimit{2.0};
-constexpr Seconds kGrace{0.5};  // For news of the true culprit.
+constexpr Seconds kMeetingGrace{0.5};  // For news of the true culprit.
 
 }  // namespace
 
@@ -172,7 +172,7 @@ void TcpConnector::fail(Rank peer, unsigned channel, std::string_view why) {
   const Health::Failure suspect{
       peer, fmt::format("rank {} (pid {} on {}) cannot be reached at {} from rank {}: {}", peer, member.pid,
                         member.host, to_string({member.address, member.port}), job_.rank, why)};
-  const Health::Failure settled = health_.settle(suspect, kGrace);
+  const Health::Failure settled = health_.settle(suspect, kMeetingGrace);
   throw NetError("rank {}: connecting channel {} failed: {}", job_.rank, channel, settled.what);
 }
 

@@ -7,7 +7,7 @@
 namespace hocket {
 namespace {
 
-std::size_t index(int number) { return static_cast<std::size_t>(number); }
+std::size_t as_index(int number) { return static_cast<std::size_t>(number); }
 
 // The clocks of all stages and of the links between parts, moved on action by action.
 class Replay {
@@ -15,20 +15,20 @@ class Replay {
   Replay(const PipelineShape& shape, std::span<const PartCost> costs)
       : shape_(shape),
         costs_(costs),
-        clocks_(index(shape.stages)),
-        held_(index(shape.stages)),
-        down_(index(shape.parts()), Link(index(shape.micro_batches))),
-        up_(index(shape.parts()), Link(index(shape.micro_batches))) {
+        clocks_(as_index(shape.stages)),
+        held_(as_index(shape.stages)),
+        down_(as_index(shape.parts()), Link(as_index(shape.micro_batches))),
+        up_(as_index(shape.parts()), Link(as_index(shape.micro_batches))) {
     result_.shape = shape;
-    result_.busy.resize(index(shape.stages));
-    result_.peak_activation_bytes.resize(index(shape.stages));
+    result_.busy.resize(as_index(shape.stages));
+    result_.peak_activation_bytes.resize(as_index(shape.stages));
   }
 
   void act(int stage, const PipelineAction& action) {
-    Seconds& clock = clocks_[index(stage)];
+    Seconds& clock = clocks_[as_index(stage)];
     const Seconds begin = std::max(clock, arrival(stage, action));
     clock = begin + cost(stage, action);
-    result_.busy[index(stage)] += clock - begin;
+    result_.busy[as_index(stage)] += clock - begin;
     result_.spans.push_back({stage, action, begin, clock});
     if (action.kind == ActionKind::update) return;
     hold(stage, action);
@@ -50,7 +50,7 @@ class Replay {
   };
 
   std::size_t part_of(int stage, const PipelineAction& action) const {
-    return index(action.chunk * shape_.stages + stage);
+    return as_index(action.chunk * shape_.stages + stage);
   }
 
   Seconds cost(int stage, const PipelineAction& action) const {
@@ -58,7 +58,7 @@ class Replay {
     if (action.kind == ActionKind::backward) return costs_[part_of(stage, action)].backward;
     Seconds total{0};
     for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
-      total += costs_[index(chunk * shape_.stages + stage)].update;
+      total += costs_[as_index(chunk * shape_.stages + stage)].update;
     }
     return total;
   }
@@ -66,23 +66,23 @@ class Replay {
   Seconds arrival(int stage, const PipelineAction& action) const {
     if (action.kind == ActionKind::update) return Seconds(0);
     const std::size_t part = part_of(stage, action);
-    return (action.kind == ActionKind::forward ? down_ : up_)[part].arrivals[index(action.micro_batch)];
+    return (action.kind == ActionKind::forward ? down_ : up_)[part].arrivals[as_index(action.micro_batch)];
   }
 
   void send(int stage, const PipelineAction& action, Seconds now) {
     const std::size_t part = part_of(stage, action);
     const bool goes_down = action.kind == ActionKind::forward;
-    if (part == (goes_down ? index(shape_.parts()) - 1 : 0)) return;
+    if (part == (goes_down ? as_index(shape_.parts()) - 1 : 0)) return;
     Link& link = goes_down ? down_[part + 1] : up_[part - 1];
     link.free = std::max(link.free, now) + (goes_down ? costs_[part].send_down : costs_[part].send_up);
-    link.arrivals[index(action.micro_batch)] = link.free;
+    link.arrivals[as_index(action.micro_batch)] = link.free;
   }
 
   void hold(int stage, const PipelineAction& action) {
     const std::int64_t bytes = costs_[part_of(stage, action)].activation_bytes;
-    std::int64_t& held = held_[index(stage)];
+    std::int64_t& held = held_[as_index(stage)];
     held += action.kind == ActionKind::forward ? bytes : -bytes;
-    std::int64_t& peak = result_.peak_activation_bytes[index(stage)];
+    std::int64_t& peak = result_.peak_activation_bytes[as_index(stage)];
     peak = std::max(peak, held);
   }
 

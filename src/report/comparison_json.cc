@@ -8,32 +8,32 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 template <typename Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
+OrderedJson or_null(const std::optional<Value>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
 }
 
-Json json_of(const std::optional<MedianEstimate>& estimate) {
+OrderedJson json_of(const std::optional<MedianEstimate>& estimate) {
   if (!estimate) return nullptr;
   return {{"median", or_null(estimate->median)},
           {"low", or_null(estimate->low)},
           {"high", or_null(estimate->high)}};
 }
 
-Json json_of(const std::optional<MeanEstimate>& estimate) {
+OrderedJson json_of(const std::optional<MeanEstimate>& estimate) {
   if (!estimate) return nullptr;
   return {{"mean", estimate->mean}, {"deviation", estimate->deviation}};
 }
 
-Json efficiency_json(const WayScore& score) {
+OrderedJson efficiency_json(const WayScore& score) {
   return {{"reached", score.reached},          {"runs", score.runs},
           {"seconds", json_of(score.seconds)}, {"epochs", json_of(score.epochs)},
           {"bytes", json_of(score.bytes)},     {"worker_seconds", json_of(score.worker_seconds)}};
 }
 
-Json stability_json(const WayScore& score) {
+OrderedJson stability_json(const WayScore& score) {
   return {{"final_error", json_of(score.final_error)},
           {"worst_error", or_null(score.worst_error)},
           {"diverged", score.diverged},
@@ -41,8 +41,8 @@ Json stability_json(const WayScore& score) {
           {"bit_reproducible", or_null(score.repeats_bitwise)}};
 }
 
-Json cost_json(const Comparison& comparison, const WayScore& score) {
-  Json json{{"to_target", or_null(score.cost_to_target)}, {"whole_run", or_null(score.cost)}};
+OrderedJson cost_json(const Comparison& comparison, const WayScore& score) {
+  OrderedJson json{{"to_target", or_null(score.cost_to_target)}, {"whole_run", or_null(score.cost)}};
   json["per_added_worker"] = nullptr;
   if (score.marginal) {
     json["per_added_worker"] = {{"than", comparison.ways[score.marginal->than].label},
@@ -53,8 +53,8 @@ Json cost_json(const Comparison& comparison, const WayScore& score) {
   return json;
 }
 
-Json curve_json(const std::vector<CurvePoint>& curve) {
-  Json json = Json::array();
+OrderedJson curve_json(const std::vector<CurvePoint>& curve) {
+  OrderedJson json = OrderedJson::array();
   for (const CurvePoint& point : curve) {
     json.push_back({{"step", point.median.step},
                     {"epoch", point.median.epoch},
@@ -67,10 +67,10 @@ Json curve_json(const std::vector<CurvePoint>& curve) {
   return json;
 }
 
-Json trial_json(const TrainTrial& trial) {
-  Json json{{"seed", trial.seed}, {"run", trial.folder}, {"status", name_of(trial.status)}};
+OrderedJson trial_json(const TrainTrial& trial) {
+  OrderedJson json{{"seed", trial.seed}, {"run", trial.folder}, {"status", name_of(trial.status)}};
   json["repeat"] = trial.is_repeat;
-  json["reason"] = trial.reason.empty() ? Json(nullptr) : Json(trial.reason);
+  json["reason"] = trial.reason.empty() ? OrderedJson(nullptr) : OrderedJson(trial.reason);
   json["wall_seconds"] = trial.wall_seconds;
   json["train_seconds"] = trial.train_seconds;
   json["cpu_seconds"] = trial.cpu_seconds;
@@ -85,15 +85,15 @@ Json trial_json(const TrainTrial& trial) {
   json["staleness"] = trial.staleness;
   json["emulated"] = trial.is_emulated;
   json["parameter_hash"] = trial.parameter_hash;
-  json["tests"] = Json::array();
+  json["tests"] = OrderedJson::array();
   for (const TestPoint& test : trial.tests) {
     json["tests"].push_back({test.step, test.epoch, test.seconds, test.bytes, test.error});
   }
   return json;
 }
 
-Json winners_json(const Comparison& comparison, const Scores& scores) {
-  Json json = Json::array();
+OrderedJson winners_json(const Comparison& comparison, const Scores& scores) {
+  OrderedJson json = OrderedJson::array();
   for (const Winner& winner : winners(comparison, scores)) {
     json.push_back({{"criterion", winner.criterion},
                     {"way", comparison.ways[winner.way].label},
@@ -103,8 +103,8 @@ Json winners_json(const Comparison& comparison, const Scores& scores) {
   return json;
 }
 
-Json points_json(const std::vector<ScalingPoint>& points) {
-  Json json = Json::array();
+OrderedJson points_json(const std::vector<ScalingPoint>& points) {
+  OrderedJson json = OrderedJson::array();
   for (const ScalingPoint& point : points) {
     json.push_back(
         {{"workers", point.workers}, {"speed_up", point.speed_up}, {"communication", point.communication}});
@@ -112,7 +112,7 @@ Json points_json(const std::vector<ScalingPoint>& points) {
   return json;
 }
 
-Json scaling_json(const Comparison& comparison, const Scores& scores) {
+OrderedJson scaling_json(const Comparison& comparison, const Scores& scores) {
   const std::optional<ModelledScaling> scaling = model_scaling(comparison, scores);
   if (!scaling) return nullptr;
   return {{"from", comparison.ways[scaling->from].label},
@@ -121,9 +121,9 @@ Json scaling_json(const Comparison& comparison, const Scores& scores) {
           {"master", points_json(scaling->master)}};
 }
 
-Json way_json(const Comparison& comparison, const ComparedWay& way, const WayScore& score) {
-  Json json{{"way", way.label}, {"group", way.group}, {"workers", way.workers}, {"batch", way.batch}};
-  json["settings"] = Json::object();
+OrderedJson way_json(const Comparison& comparison, const ComparedWay& way, const WayScore& score) {
+  OrderedJson json{{"way", way.label}, {"group", way.group}, {"workers", way.workers}, {"batch", way.batch}};
+  json["settings"] = OrderedJson::object();
   for (const auto& [key, value] : way.settings) json["settings"][key] = value;
   json["baseline"] = comparison.ways[way.baseline].label;
   json["assumption"] = way.assumption;
@@ -154,7 +154,7 @@ Json way_json(const Comparison& comparison, const ComparedWay& way, const WaySco
   json["conflict_rate"] = or_null(score.conflict_rate);
   json["emulated"] = score.is_emulated;
   json["curve"] = curve_json(score.curve);
-  json["runs"] = Json::array();
+  json["runs"] = OrderedJson::array();
   for (const TrainTrial& trial : way.trials) json["runs"].push_back(trial_json(trial));
   return json;
 }
@@ -162,7 +162,7 @@ Json way_json(const Comparison& comparison, const ComparedWay& way, const WaySco
 }  // namespace
 
 std::string to_json(const Comparison& comparison, const Scores& scores) {
-  Json json{{"model", comparison.model}, {"data", comparison.data}};
+  OrderedJson json{{"model", comparison.model}, {"data", comparison.data}};
   json["complete"] = comparison.is_complete();
   json["measure"] = comparison.measure();
   json["target_error"] = or_null(scores.target_error);
@@ -176,11 +176,11 @@ std::string to_json(const Comparison& comparison, const Scores& scores) {
   json["optimum"] = or_null(comparison.optimum);
   json["winners"] = winners_json(comparison, scores);
   json["modelled_scaling"] = scaling_json(comparison, scores);
-  json["ways"] = Json::array();
+  json["ways"] = OrderedJson::array();
   for (std::size_t i = 0; i < comparison.ways.size(); ++i) {
     json["ways"].push_back(way_json(comparison, comparison.ways[i], scores.ways[i]));
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + '\n';
 }
 
 }  // namespace hocket

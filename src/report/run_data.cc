@@ -14,7 +14,7 @@ namespace hocket {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMostSpans = 20'000;
 
@@ -26,23 +26,23 @@ std::optional<std::string> find_file(const fs::path& path) {
   return std::string(reinterpret_cast<const char*>(block.data()), block.size());
 }
 
-Json parse_object(std::string_view text, const std::string& where) {
-  Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+OrderedJson parse_object(std::string_view text, const std::string& where) {
+  OrderedJson json = OrderedJson::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) throw DataError("{}: expected a JSON object", where);
   return json;
 }
 
-double number_or(const Json& object, const char* key, double otherwise) {
+double number_or(const OrderedJson& object, const char* key, double otherwise) {
   const auto it = object.find(key);
   return it != object.end() && it->is_number() ? it->get<double>() : otherwise;
 }
 
-std::string text_or(const Json& object, const char* key, std::string otherwise) {
+std::string text_or(const OrderedJson& object, const char* key, std::string otherwise) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::move(otherwise);
 }
 
-RankTimes rank_times(const Json& rank) {
+RankTimes rank_times(const OrderedJson& rank) {
   RankTimes times{.compute = number_or(rank, "compute_seconds", 0),
                   .communication = number_or(rank, "comm_seconds", 0),
                   .exposed = 0,
@@ -60,10 +60,10 @@ void read_summary(const fs::path& path, RunData& run) {
     run.notices.push_back("There is no summary.json: the run has not ended, or it was killed.");
     return;
   }
-  const Json json = parse_object(*text, path.string());
+  const OrderedJson json = parse_object(*text, path.string());
   for (const auto& [key, value] : json.items()) {
     if (key == "ranks" && value.is_array()) {
-      for (const Json& rank : value) run.ranks.push_back(rank_times(rank));
+      for (const OrderedJson& rank : value) run.ranks.push_back(rank_times(rank));
     } else {
       const std::string shown = value.is_string() ? value.get<std::string>()
                                 : value.is_null() ? "–"
@@ -74,12 +74,12 @@ void read_summary(const fs::path& path, RunData& run) {
 }
 
 // Adds the numbers of one row of metrics.jsonl to the series they belong to.
-void add_row(const Json& row, RunData& run, std::map<std::string, std::size_t>& layer_index) {
+void add_row(const OrderedJson& row, RunData& run, std::map<std::string, std::size_t>& layer_index) {
   Point point{.step = number_or(row, "step", 0),
               .epoch = number_or(row, "epoch", 0),
               .seconds = number_or(row, "seconds", 0),
               .value = 0};
-  const auto at = [&](const Json& value) {
+  const auto at = [&](const OrderedJson& value) {
     Point result = point;
     result.value = value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
     return result;
@@ -127,7 +127,7 @@ class TraceReader {
  public:
   explicit TraceReader(TraceData& trace) : trace_(trace) {}
 
-  void read(const Json& event) {
+  void read(const OrderedJson& event) {
     if (!event.is_object()) return;
     const std::string phase = text_or(event, "ph", "");
     const double pid = number_or(event, "pid", 0);
@@ -188,7 +188,7 @@ class TraceReader {
 void read_trace(const fs::path& path, RunData& run) {
   const auto text = find_file(path);
   if (!text) return;
-  const Json json = parse_object(*text, path.string());
+  const OrderedJson json = parse_object(*text, path.string());
   const auto events = json.find("traceEvents");
   if (events == json.end() || !events->is_array())
     throw DataError("{}: expected an array traceEvents", path.string());
@@ -197,7 +197,7 @@ void read_trace(const fs::path& path, RunData& run) {
         static_cast<std::uint64_t>(std::clamp(number_or(*other, "spans_dropped", 0), 0.0, 1e18));
   }
   TraceReader reader(run.trace);
-  for (const Json& event : *events) reader.read(event);
+  for (const OrderedJson& event : *events) reader.read(event);
   reader.finish();
 }
 

@@ -90,8 +90,7 @@ void Executable::add_transfer(const Node& node, ValueId id) {
   const Type& type = graph_->value(id).type;
   transfers_.push_back({static_cast<int>(node.attributes.integer("peer", 0)),
                         static_cast<int>(node.attributes.integer("channel", 0)),
-                        plan_.locations[static_cast<std::size_t>(id)],
-                        static_cast<std::size_t>(type.shape.count()) * size_of(type.dtype)});
+                        plan_.locations[static_cast<std::size_t>(id)], bytes_of(type)});
 }
 
 Slot Executable::make_slot() const {

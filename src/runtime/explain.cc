@@ -8,10 +8,6 @@
 namespace hocket {
 namespace {
 
-std::size_t bytes_of(const Type& type) {
-  return static_cast<std::size_t>(type.shape.count()) * size_of(type.dtype);
-}
-
 std::uint64_t sent_bytes(Collective collective, std::size_t bytes, std::size_t ranks) {
   const std::uint64_t share = bytes / ranks * (ranks - 1);
   return collective == Collective::all_reduce ? 2 * share : share;

@@ -25,7 +25,7 @@ class Reordered final : public Kernel {
   Reordered(int operand, const ValueInfo& value, std::unique_ptr<Kernel> transpose,
             std::unique_ptr<Kernel> inner)
       : operand_(static_cast<std::size_t>(operand)),
-        bytes_(align_up(static_cast<std::size_t>(value.type.shape.count()) * size_of(value.type.dtype))),
+        bytes_(align_up(bytes_of(value.type))),
         transpose_(std::move(transpose)),
         inner_(std::move(inner)) {}
 

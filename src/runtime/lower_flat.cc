@@ -5,10 +5,6 @@
 namespace hocket {
 namespace {
 
-std::size_t bytes_of(const Type& type) {
-  return static_cast<std::size_t>(type.shape.count()) * size_of(type.dtype);
-}
-
 std::unique_ptr<Kernel> make_view(const NodeView& node) {
   const std::size_t begin = static_cast<std::size_t>(node.integer("begin")) * size_of(node.in_dtype(0));
   return make_kernel([begin, bytes = bytes_of(node.out(0).type)](Buffers in, Buffers out) {

@@ -52,7 +52,7 @@ EmbeddingSpec lookup_spec(const NodeView& node) {
 EmbeddingSpec grad_spec(const NodeView& node) {
   return embedding_spec(node, node.in(0), node.out_shape(0)[0]);
 }
-EmbeddingSpec rows_spec(const NodeView& node) {
+EmbeddingSpec row_gradient_spec(const NodeView& node) {
   return embedding_spec(node, node.in(0), node.integer("rows", std::numeric_limits<std::int32_t>::max()));
 }
 
@@ -69,7 +69,7 @@ std::vector<Lowering> sparse_lowerings() {
       {"embedding", choose<kernel::make_embedding, reference::make_embedding, lookup_spec>},
       {"embedding_grad", choose<kernel::make_embedding_grad, reference::make_embedding_grad, grad_spec>},
       {"embedding_grad_rows",
-       choose<kernel::make_embedding_grad_rows, reference::make_embedding_grad_rows, rows_spec>},
+       choose<kernel::make_embedding_grad_rows, reference::make_embedding_grad_rows, row_gradient_spec>},
   };
 }
 

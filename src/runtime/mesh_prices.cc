@@ -8,7 +8,7 @@
 namespace hocket {
 namespace {
 
-constexpr int kMostRanks = 1024;
+constexpr int kMostPricedRanks = 1024;
 constexpr std::size_t kElementBytes = 4;
 
 }  // namespace
@@ -17,9 +17,9 @@ MeshPrices::MeshPrices(Mesh mesh, Topology topology)
     : mesh_(std::move(mesh)), topology_(std::move(topology)) {
   HOCKET_CHECK(topology_.world() == mesh_.size(), "a topology of {} ranks for a mesh of {}",
                topology_.world(), mesh_.size());
-  if (mesh_.size() > kMostRanks) {
-    throw ConfigError("mesh {}: prices are for meshes of up to {} ranks, not {}", mesh_.text(), kMostRanks,
-                      mesh_.size());
+  if (mesh_.size() > kMostPricedRanks) {
+    throw ConfigError("mesh {}: prices are for meshes of up to {} ranks, not {}", mesh_.text(),
+                      kMostPricedRanks, mesh_.size());
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::chrono::microseconds kPause{100};
 
-std::string text_of(const Label& label) {
+std::string stage_text(const Label& label) {
   const auto& [route, number, bytes, kind] = label.words;
   return fmt::format("message {} of pipeline channel {} from stage {} to stage {}, {} bytes", number, kind,
                      route >> 32, route & 0xffffffffU, bytes);
@@ -26,7 +26,7 @@ StageLinks::StageLinks(std::vector<std::unique_ptr<Transport>> channels) : chann
   for (const auto& channel : channels_) {
     const auto size = static_cast<std::size_t>(channel->size());
     counts_.push_back({std::vector<std::uint64_t>(size, 0), std::vector<std::uint64_t>(size, 0)});
-    channel->set_label_text(text_of);
+    channel->set_label_text(stage_text);
   }
   behind_ = std::jthread([this](const std::stop_token& stop) { push_behind(stop); });
 }

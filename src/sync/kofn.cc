@@ -10,14 +10,14 @@
 namespace hocket {
 namespace {
 
-constexpr std::int64_t kNone = -1;
+constexpr std::int64_t kNobody = -1;
 
 class KOfN final : public Consistency {
  public:
   KOfN(int workers, int quorum, Discipline::Late late)
       : quorum_(quorum),
         late_(late),
-        waiting_(static_cast<std::size_t>(workers), kNone),
+        waiting_(static_cast<std::size_t>(workers), kNobody),
         is_live_(static_cast<std::size_t>(workers), 1) {}
 
   Verdict on_push(const Arrival& arrival, std::int64_t version) override {
@@ -28,7 +28,7 @@ class KOfN final : public Consistency {
       merged_.push_back(arrival.serial);
       return {};
     }
-    if (waiting_[slice] != kNone) return {{}, {arrival.serial}};
+    if (waiting_[slice] != kNobody) return {{}, {arrival.serial}};
     waiting_[slice] = arrival.serial;
     return update_if_enough();
   }
@@ -79,15 +79,15 @@ class KOfN final : public Consistency {
   Verdict update_if_enough() {
     const auto live = std::count(is_live_.begin(), is_live_.end(), 1);
     const auto there =
-        static_cast<std::ptrdiff_t>(waiting_.size()) - std::count(waiting_.begin(), waiting_.end(), kNone);
+        static_cast<std::ptrdiff_t>(waiting_.size()) - std::count(waiting_.begin(), waiting_.end(), kNobody);
     if (there == 0 || there < std::min<std::ptrdiff_t>(quorum_, live)) return {};
 
     const double weight = static_cast<double>(waiting_.size()) /
                           static_cast<double>(there + static_cast<std::ptrdiff_t>(merged_.size()));
     Verdict verdict;
     for (std::int64_t& serial : waiting_) {
-      if (serial != kNone) verdict.update.push_back({serial, weight});
-      serial = kNone;
+      if (serial != kNobody) verdict.update.push_back({serial, weight});
+      serial = kNobody;
     }
     for (const std::int64_t serial : merged_) verdict.update.push_back({serial, weight});
     merged_.clear();

@@ -14,7 +14,7 @@ Label label_of(std::int64_t round, DType dtype, std::size_t bytes) {
   return {{kGossip, static_cast<std::uint64_t>(round), static_cast<std::uint64_t>(dtype), bytes}};
 }
 
-std::string text_of(const Label& label) {
+std::string exchange_text(const Label& label) {
   if (label.words[0] != kGossip) return "a message that is not gossip";
   return fmt::format("gossip, round {}, {} bytes of {}", label.words[1], label.words[3],
                      name_of(static_cast<DType>(label.words[2])));
@@ -65,7 +65,7 @@ NeighbourMix::NeighbourMix(Transport& transport, const PeerGraph& graph, std::in
   for (std::int64_t round = 0; graph.is_directed() && round < rounds; ++round) mixing_.advance();
   HOCKET_CHECK(graph.size() == transport.size(), "a graph of {} for {} ranks", graph.size(),
                transport.size());
-  transport_.set_label_text(text_of);
+  transport_.set_label_text(exchange_text);
   sends_.reserve(targets_.size());
 }
 

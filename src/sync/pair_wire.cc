@@ -11,7 +11,7 @@ constexpr std::uint64_t kPairs = 0x7061697273;  // So that no other message pass
 constexpr Label kNotice{{kPairs, 0, 0, 0}};
 Label values_label(std::size_t bytes) { return {{kPairs, 1, 0, bytes}}; }
 
-std::string text_of(const Label& label) {
+std::string gossip_text(const Label& label) {
   if (label.words[0] != kPairs) return "a message that is not gossip";
   if (label.words[1] == 0) return "gossip, a notice";
   return fmt::format("gossip, parameters of {} bytes", label.words[3]);
@@ -24,7 +24,7 @@ PairWire::PairWire(Transport& transport, std::size_t bytes)
       values_(bytes),
       in_(static_cast<std::size_t>(transport.size())),
       out_(in_.size() * PairNotice::kWords) {
-  transport_.set_label_text(text_of);
+  transport_.set_label_text(gossip_text);
   for (int peer = 0; peer < transport_.size(); ++peer) {
     if (peer != transport_.rank()) listen_to(peer);
   }

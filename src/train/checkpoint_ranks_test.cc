@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <fstream>
 #include <map>
 #include <numeric>
 
@@ -99,15 +98,6 @@ std::int64_t newest_step(const fs::path& folder, int ranks, std::size_t warnings
     sum += reader ? reader->checkpoint().step : 0;
   });
   return sum / ranks;
-}
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write_text(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
 }
 
 TEST(CheckpointOfRanks, IsSkippedByAllWhereAFileIsMissingTornOrDamaged) {

@@ -61,15 +61,6 @@ std::int64_t newest_step(CheckpointStore& store) {
 
 std::vector<std::string> names_in(const fs::path& directory) { return posix_file_system().list(directory); }
 
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write_text(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
 void write_byte(const fs::path& path, std::size_t at, char byte) {
   std::fstream(path, std::ios::binary | std::ios::in | std::ios::out)
       .seekp(static_cast<std::streamoff>(at))

@@ -1,7 +1,7 @@
-#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
+#include "net/clock.h"
 #include "nn/optimizer.h"
 #include "tensor/kernels/threads.h"
 #include "train/diagnose.h"
@@ -17,12 +17,6 @@ TrainOptions options_of_update(TrainOptions options, std::int64_t rows) {
   options.batch = rows;
   options.micro_batches = 1;
   return options;
-}
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 // Computes in a session of its own, on parameters as it has read them, and reads them anew before it updates

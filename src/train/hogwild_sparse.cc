@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
+#include "net/clock.h"
 #include "tensor/kernels/csr_descent.h"
 #include "train/batch_rows.h"
 #include "train/hogwild_thread.h"
@@ -64,12 +64,6 @@ class SparseWorker final : public HogwildWorker {
 
  private:
   static constexpr std::array<const char*, 4> kFields{"values", "columns", "offsets", "label"};
-
-  static std::int64_t now_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
 
   kernel::LabelledRows gathered_rows() const {
     const std::int32_t* offsets = batch_.fields[fields_[2]].values<std::int32_t>().data();

@@ -1,18 +1,12 @@
 #include "train/hogwild_thread.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "data/sampler.h"
+#include "net/clock.h"
 
 namespace hocket {
 namespace {
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // By the one thread that writes it.
 template <typename Number>

@@ -5,8 +5,9 @@
 #include "train/merge_traces.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
+
+#include "net/clock.h"
 
 namespace hocket {
 namespace {
@@ -14,11 +15,6 @@ namespace {
 constexpr std::size_t kBarriers = 8;
 constexpr std::size_t kMostSpans = std::size_t{1} << 16;  // Of all ranks together,
 constexpr std::size_t kFewestSpans = 1000;                // but so many of each.
-
-double now_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
 
 }  // namespace
 
@@ -35,9 +31,9 @@ double clock_offset(std::span<const double> first, std::span<const double> other
 std::vector<std::int64_t> clock_offsets(Team& team) {
   std::vector<double> own;
   for (std::size_t i = 0; i < kBarriers; ++i) {
-    own.push_back(now_ns());
+    own.push_back(static_cast<double>(now_ns()));
     team.barrier();
-    own.push_back(now_ns());
+    own.push_back(static_cast<double>(now_ns()));
   }
   const std::vector<double> all = team.gather(own);
   const std::vector<int> hosts = team.host_of();

@@ -18,7 +18,7 @@
 namespace hocket {
 namespace {
 
-constexpr Seconds kLook{0.05};  // For `stop`, and for what was not answered.
+constexpr Seconds kAnswerLook{0.05};  // For `stop`, and for what was not answered.
 constexpr double kToleranceF32 = 1e-5;
 
 // Calls `on_message(from, message)` for what comes, and `on_time()` often.
@@ -26,7 +26,7 @@ template <typename OnMessage, typename OnTime>
 void run_until(const std::atomic<bool>& stop, SandblasterParcels& parcels, const OnMessage& on_message,
                const OnTime& on_time) {
   while (!stop.load()) {
-    for (const auto& [from, message] : parcels.receive(after(kLook))) on_message(from, message);
+    for (const auto& [from, message] : parcels.receive(after(kAnswerLook))) on_message(from, message);
     on_time();
   }
 }

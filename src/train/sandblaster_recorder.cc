@@ -17,7 +17,7 @@
 namespace hocket {
 namespace {
 
-constexpr Seconds kLook{0.05};  // From one question to the next.
+constexpr Seconds kQuestionLook{0.05};  // From one question to the next.
 constexpr Seconds kPatience{60};
 constexpr std::int64_t kIterations = 100;
 constexpr std::int64_t kEvalEvery = 10;
@@ -114,7 +114,7 @@ class SandblasterRecording {
       for (std::size_t server = 0; server < parts_.size(); ++server) {
         if (!parts_[server]) ask(server);
       }
-      for (const auto& [from, message] : parcels_.receive(after(kLook))) {
+      for (const auto& [from, message] : parcels_.receive(after(kQuestionLook))) {
         const auto server = static_cast<std::size_t>(from.index);
         if (from.kind == NodeKind::server && server < parts_.size() && on_message(server, message))
           parts_[server] = true;
@@ -180,7 +180,7 @@ class SandblasterRecording {
     while (!has_ended() && !is_at_limit()) {
       if (stop_.load()) limit = 0;
       parcels_.send(kCoordinator, ProgressRequest{static_cast<std::int32_t>(limit)});
-      for (const auto& [from, message] : parcels_.receive(after(kLook))) {
+      for (const auto& [from, message] : parcels_.receive(after(kQuestionLook))) {
         const auto* progress = std::get_if<SandblasterProgress>(&message);
         if (from != kCoordinator || progress == nullptr) continue;
         heard = Clock::now();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Seconds kMeeting{60};
 constexpr Seconds kAnswer{30};
-constexpr Seconds kLook{0.05};
+constexpr Seconds kLinkLook{0.05};
 constexpr Seconds kFarewell{1};
 
 // The optimizer's slots, as the names of its state begin: "mean/", "variance/".
@@ -57,7 +57,7 @@ void ServerLink::wait_for(const Ready& ready, Seconds patience, const char* comp
   const TimePoint deadline = after(patience);
   while (!ready()) {
     if (Clock::now() > deadline) throw NetError("{} within {} s", complaint, patience.count());
-    pump(after(kLook));
+    pump(after(kLinkLook));
   }
 }
 

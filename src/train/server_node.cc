@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Seconds kLook{0.1};  // For `stop`.
+constexpr Seconds kStopLook{0.1};  // For `stop`.
 
 // In the run folder; in memory alone where there is none.
 class CoordinatorFile final : public CoordinatorDisk {
@@ -50,7 +50,7 @@ void run_machine(Machine& machine, NodeNetwork& network, const std::atomic<bool>
     machine.on_message(from, message, Clock::now());
   };
   while (!stop.load()) {
-    network.poll(std::min(machine.next_deadline(), after(kLook)), deliver);
+    network.poll(std::min(machine.next_deadline(), after(kStopLook)), deliver);
     machine.on_time(Clock::now());
   }
 }

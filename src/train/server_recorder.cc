@@ -17,7 +17,7 @@
 namespace hocket {
 namespace {
 
-constexpr Seconds kLook{0.05};  // From one status to the next.
+constexpr Seconds kStatusLook{0.05};  // From one status to the next.
 
 std::int64_t steps_in(const RangeProgress& progress) {
   return static_cast<std::int64_t>(progress.batches + 1e-6);
@@ -112,10 +112,10 @@ class Recording {
   }
 
   void look() {
-    link_.pump(looked_ + std::chrono::duration_cast<Clock::duration>(kLook));
+    link_.pump(looked_ + std::chrono::duration_cast<Clock::duration>(kStatusLook));
     if (link_.status()) record(*link_.status());
     const TimePoint now = Clock::now();
-    if (now - looked_ < kLook) return;
+    if (now - looked_ < kStatusLook) return;
     looked_ = now;
     link_.ask_for_status();
   }
@@ -210,7 +210,7 @@ class Recording {
       took(link_.wait_and_take(), Clock::now());
     }
     const TimePoint status_until = after(Seconds(1));
-    while (!link_.status() && Clock::now() < status_until) link_.pump(after(kLook));
+    while (!link_.status() && Clock::now() < status_until) link_.pump(after(kStatusLook));
     if (link_.status()) status_ = *link_.status();
     link_.end();
     if (!interrupted) evaluate(ended_);

@@ -8,11 +8,13 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+OrderedJson or_null(const std::optional<double>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
 
-void add_seconds(Json& json, const RankSeconds& seconds) {
+void add_seconds(OrderedJson& json, const RankSeconds& seconds) {
   json["wall_seconds"] = seconds.wall_seconds;
   json["train_seconds"] = seconds.train_seconds;
   json["cpu_seconds"] = seconds.cpu_seconds;
@@ -22,7 +24,7 @@ void add_seconds(Json& json, const RankSeconds& seconds) {
   json["wait_seconds"] = seconds.wait_seconds;
 }
 
-void add_portions(Json& json, const PortionCounts& counts) {
+void add_portions(OrderedJson& json, const PortionCounts& counts) {
   json["evaluations"] = counts.evaluations;
   json["tasks"] = counts.tasks;
   json["backup_portions"] = counts.backups;
@@ -30,7 +32,7 @@ void add_portions(Json& json, const PortionCounts& counts) {
   json["coordinator_messages"] = counts.coordinator_messages;
 }
 
-void add_peers(Json& json, const PeerCounts& counts) {
+void add_peers(OrderedJson& json, const PeerCounts& counts) {
   json["rounds"] = counts.rounds;
   if (!counts.steps.empty()) json["refusals"] = counts.refusals;
   if (!counts.steps.empty()) json["steps"] = counts.steps;
@@ -50,14 +52,14 @@ void add_peers(Json& json, const PeerCounts& counts) {
     json["periods"].push_back({{"step", period.step}, {"tau", period.tau}});
 }
 
-void add_conflicts(Json& json, const ConflictCounts& counts) {
+void add_conflicts(OrderedJson& json, const ConflictCounts& counts) {
   json["observed_updates"] = counts.observed_updates;
   json["observed_writes"] = counts.writes;
   json["conflicts"] = counts.conflicts;
   json["conflict_rate"] = counts.rate();
 }
 
-void add_way(Json& json, const Summary& summary) {
+void add_way(OrderedJson& json, const Summary& summary) {
   json["status"] = summary.status;
   json["model"] = summary.model;
   json["data"] = summary.data;
@@ -78,7 +80,7 @@ void add_way(Json& json, const Summary& summary) {
   json["emulated"] = summary.emulated;
 }
 
-void add_outcome(Json& json, const Summary& summary) {
+void add_outcome(OrderedJson& json, const Summary& summary) {
   json["parameters"] = summary.parameters;
   json["epochs"] = summary.epochs;
   json["steps"] = summary.steps;
@@ -104,12 +106,12 @@ void add_outcome(Json& json, const Summary& summary) {
 }  // namespace
 
 std::string to_json(const Summary& summary) {
-  Json json;
+  OrderedJson json;
   add_way(json, summary);
   add_outcome(json, summary);
-  json["ranks"] = Json::array();
+  json["ranks"] = OrderedJson::array();
   for (std::size_t rank = 0; rank < summary.ranks.size(); ++rank) {
-    add_seconds(json["ranks"].emplace_back(Json{{"rank", rank}}), summary.ranks[rank]);
+    add_seconds(json["ranks"].emplace_back(OrderedJson{{"rank", rank}}), summary.ranks[rank]);
   }
   for (std::size_t rank = 0; rank < summary.activation_bytes.size() && rank < summary.ranks.size(); ++rank) {
     json["ranks"][rank]["activation_bytes"] = summary.activation_bytes[rank];
@@ -127,7 +129,7 @@ std::string to_json(const Summary& summary) {
   if (summary.portions) add_portions(json["sandblaster"], *summary.portions);
   if (summary.peers) add_peers(json["peers"], *summary.peers);
   if (summary.conflicts) add_conflicts(json["hogwild"], *summary.conflicts);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + '\n';
 }
 
 void write_summary(const std::filesystem::path& path, const Summary& summary) {

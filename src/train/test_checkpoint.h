@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,15 @@
 #include "train/named_tensor.h"
 
 namespace hocket {
+
+inline std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 inline OwnPart whole_part(const std::string& name, const Tensor& tensor) {
   return {TensorPart::whole(name, tensor.dtype(), tensor.shape()), tensor};

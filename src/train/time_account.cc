@@ -1,15 +1,8 @@
 #include "train/time_account.h"
 
-#include <chrono>
-
 #include "train/process_usage.h"
 
 namespace hocket {
-
-std::int64_t now_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 std::int64_t TimeAccount::computed_ns() const {
   const Communicator* communicator = team_.communicator();

@@ -3,12 +3,11 @@
 #include <array>
 #include <cstdint>
 
+#include "net/clock.h"
 #include "train/team.h"
 #include "train/trainer.h"
 
 namespace hocket {
-
-std::int64_t now_ns();  // Of the steady clock.
 
 // Where the time of the training thread goes: what it did for how long, in how long a step. Used by one
 // thread; observer and team must outlive it.

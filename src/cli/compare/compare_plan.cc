@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kTestsPerEpoch = 10;
 constexpr std::string_view kDefault = "default";
@@ -74,29 +74,29 @@ ComparePlan plan_of(const Arguments& arguments) {
 }
 
 std::string to_json(const ComparePlan& plan) {
-  Json json{{"version", kVersion}, {"seeds", plan.seeds}, {"check_repeat", plan.checks_repeat}};
-  json["target_error"] = plan.target_error ? Json(*plan.target_error) : Json(nullptr);
+  OrderedJson json{{"version", kVersion}, {"seeds", plan.seeds}, {"check_repeat", plan.checks_repeat}};
+  json["target_error"] = plan.target_error ? OrderedJson(*plan.target_error) : OrderedJson(nullptr);
   json["price_worker_hour"] = plan.prices.worker_hour;
   json["price_gigabyte"] = plan.prices.gigabyte;
-  json["settings"] = Json::object();
+  json["settings"] = OrderedJson::object();
   for (const auto& [key, value] : given(plan.base)) json["settings"][key] = value;
-  json["ways"] = Json::array();
+  json["ways"] = OrderedJson::array();
   for (const TrainWay& way : plan.ways) {
-    Json& row = json["ways"].emplace_back(Json::object());
+    OrderedJson& row = json["ways"].emplace_back(OrderedJson::object());
     for (std::size_t i = 0; i < way.values.size(); ++i) row[way_columns()[i].key] = way.values[i];
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + '\n';
 }
 
 ComparePlan parse_plan(std::string_view text, const std::string& where) {
   try {
-    const Json json = Json::parse(text);
+    const OrderedJson json = OrderedJson::parse(text);
     ComparePlan plan;
     for (const auto& [name, value] : json.at("settings").items()) {
       plan.base.set(require_key(name, where), value.get<std::string>(), where, where);
     }
     plan.base.require_consistent();
-    for (const Json& row : json.at("ways")) {
+    for (const OrderedJson& row : json.at("ways")) {
       TrainWay way;
       for (const WayColumn& column : way_columns())
         way.values.push_back(row.at(column.key).get<std::string>());
@@ -112,7 +112,7 @@ ComparePlan parse_plan(std::string_view text, const std::string& where) {
     if (!json.at("target_error").is_null()) plan.target_error = json.at("target_error").get<double>();
     plan.prices = {json.at("price_worker_hour").get<double>(), json.at("price_gigabyte").get<double>()};
     return plan;
-  } catch (const Json::exception&) {
+  } catch (const OrderedJson::exception&) {
     throw DataError("{}: not the plan of a comparison", where);
   }
 }

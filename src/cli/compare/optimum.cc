@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kOptimumLook{100};
 constexpr const char* kIterations = "200";
 
 bool is_smooth(const std::string& model) { return model == "logreg" || model == "linreg"; }
@@ -60,7 +60,7 @@ bool search(const Settings& settings, const fs::path& folder, const std::atomic<
   fs::remove_all(folder);
   TrialProcess process(words_of(settings, folder));
   bool is_told = false;
-  while (!process.wait(kLook)) {
+  while (!process.wait(kOptimumLook)) {
     if (stop && !std::exchange(is_told, true)) process.interrupt();
   }
   return process.exit_code() == 0;

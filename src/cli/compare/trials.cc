@@ -14,24 +14,24 @@ namespace hocket {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kTrialLook{100};
 
 // Beside the files of the run: how it ended, seen from outside.
 fs::path outcome_file(const fs::path& folder) { return folder / "outcome.json"; }
 
 void write_outcome(const fs::path& folder, const TrainTrial& trial) {
-  const Json json{{"status", name_of(trial.status)}, {"reason", trial.reason}};
+  const OrderedJson json{{"status", name_of(trial.status)}, {"reason", trial.reason}};
   write_file_atomically(posix_file_system(), outcome_file(folder),
-                        json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n');
+                        json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + '\n');
 }
 
 void read_outcome(const fs::path& folder, TrainTrial& trial) {
   std::ifstream stream(outcome_file(folder));
   std::ostringstream text;
   text << stream.rdbuf();
-  const Json json = Json::parse(text.str(), nullptr, false);
+  const OrderedJson json = OrderedJson::parse(text.str(), nullptr, false);
   if (!json.is_object()) return;
   const std::string status = json.value("status", "");
   for (const TrialStatus each : {TrialStatus::done, TrialStatus::diverged}) {
@@ -69,7 +69,7 @@ void run_trial(const PlannedWay& way, const fs::path& folder, TrainTrial& trial,
   fs::remove_all(folder);
   TrialProcess process(words_of(way.settings, trial.seed, folder));
   bool is_told = false;
-  while (!process.wait(kLook)) {
+  while (!process.wait(kTrialLook)) {
     if (stop && !is_told) {
       process.interrupt();
       is_told = true;

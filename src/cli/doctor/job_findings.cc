@@ -15,7 +15,7 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 Finding look_at_ranks(const World& world) {
   std::set<std::string> hosts;
@@ -25,10 +25,10 @@ Finding look_at_ranks(const World& world) {
           fmt::format("{} on {} host{}, by {}, every connection with the job's key{}", world.job().size(),
                       hosts.size(), hosts.size() == 1 ? "" : "s", name_of(world.transport_kind()),
                       encrypts ? " and encrypted between hosts" : ""),
-          Json{{"ranks", world.job().size()},
-               {"hosts", hosts.size()},
-               {"transport", name_of(world.transport_kind())},
-               {"encrypted", encrypts}}};
+          OrderedJson{{"ranks", world.job().size()},
+                      {"hosts", hosts.size()},
+                      {"transport", name_of(world.transport_kind())},
+                      {"encrypted", encrypts}}};
 }
 
 Finding look_at_crowding(Group& group, const World& world) {
@@ -37,12 +37,12 @@ Finding look_at_crowding(Group& group, const World& world) {
   return {"threads", crowding > 1 ? Verdict::note : Verdict::good,
           crowding > 1 ? fmt::format("{:.3g} ranks a core on the fullest host: they take turns", crowding)
                        : "a core at least for every rank",
-          Json{{"most_ranks_per_core", crowding}}};
+          OrderedJson{{"most_ranks_per_core", crowding}}};
 }
 
 // The slowest link in latency and in bandwidth, of all pairs.
 Finding look_at_pairs(Group& group) {
-  Json figures = Json::array();
+  OrderedJson figures = OrderedJson::array();
   Seconds slowest(0);
   double narrowest = INFINITY;
   std::pair<Rank, Rank> slow_pair, narrow_pair;
@@ -60,7 +60,7 @@ Finding look_at_pairs(Group& group) {
           fmt::format("all {} connect; slowest {} (ranks {} and {}), narrowest {}/s (ranks {} and {})",
                       figures.size(), seconds_text(slowest.count()), slow_pair.first, slow_pair.second,
                       bytes_text(narrowest), narrow_pair.first, narrow_pair.second),
-          Json{{"links", std::move(figures)}}};
+          OrderedJson{{"links", std::move(figures)}}};
 }
 
 double wall_clock() {
@@ -94,7 +94,7 @@ Finding look_at_clocks(Group& group) {
   }
   return {"clocks", std::abs(worst) > kMost ? Verdict::note : Verdict::good,
           fmt::format("at most {} apart (rank {})", seconds_text(std::abs(worst)), worst_rank),
-          Json{{"worst_offset_seconds", worst}, {"rank", worst_rank}}};
+          OrderedJson{{"worst_offset_seconds", worst}, {"rank", worst_rank}}};
 }
 
 }  // namespace

@@ -2,14 +2,10 @@
 
 #include "base/error.h"
 #include "cli/jobs/client_requests.h"
+#include "cli/jobs/scheduler_place.h"
 #include "net/call.h"
 
 namespace hocket {
-namespace {
-
-constexpr HeartbeatTiming kHeartbeat{Seconds(0.5), Seconds(10)};
-
-}  // namespace
 
 void JobServer::serve_once(std::vector<pollfd> others, TimePoint until) {
   std::vector<pollfd> polls = std::move(others);
@@ -36,7 +32,7 @@ void JobServer::take(Accepted accepted, TimePoint now) {
   const Purpose purpose = accepted.hello.purpose;
   if (purpose != Purpose::agent && purpose != Purpose::control) return;
   lines_.emplace(next_line_++, Line{FramedStream(answer(std::move(accepted), key_)),
-                                    purpose == Purpose::agent, Liveness(kHeartbeat, now)});
+                                    purpose == Purpose::agent, Liveness(kAgentHeartbeat, now)});
 }
 
 void JobServer::pass_on(SaidOnLine said, TimePoint now) {

@@ -20,9 +20,8 @@
 namespace hocket {
 namespace {
 
-constexpr HeartbeatTiming kHeartbeat{Seconds(0.5), Seconds(10)};
 constexpr Seconds kTick{0.1};
-constexpr Seconds kCallTimeout{2.0};
+constexpr Seconds kSchedulerTimeout{2.0};
 constexpr Seconds kRetry{0.2};
 constexpr Seconds kRates{1.0};  // How often it looks how fast its jobs are.
 
@@ -49,7 +48,7 @@ class AgentLoop {
       tell_rates();
       exchange();
     }
-    if (line_) line_->flush(after(kCallTimeout));
+    if (line_) line_->flush(after(kSchedulerTimeout));
   }
 
  private:
@@ -63,8 +62,8 @@ class AgentLoop {
   void connect() {
     if (line_ || Clock::now() < retry_at_) return;
     try {
-      line_ = call_scheduler(place_, Purpose::agent, after(kCallTimeout));
-      liveness_.emplace(kHeartbeat, Clock::now());
+      line_ = call_scheduler(place_, Purpose::agent, after(kSchedulerTimeout));
+      liveness_.emplace(kAgentHeartbeat, Clock::now());
       line_->send(encode(JobMessage(agent_.arrival())));
       said_.clear();
     } catch (const std::exception& error) {

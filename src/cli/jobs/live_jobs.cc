@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kShown = 86400;  // Seconds that the page looks back.
-constexpr Seconds kPatience{5.0};
+constexpr Seconds kLivePatience{5.0};
 constexpr Seconds kBetweenAsks{0.5};  // However many look at the page.
 
 }  // namespace
@@ -31,7 +31,7 @@ std::string LiveJobs::ask() {
   Json all = {{"jobs", Json::array()}, {"machines", Json::array()}, {"attempts", Json::array()}};
   std::string trouble;
   try {
-    all = ask_scheduler(place_, {{"verb", "list"}, {"all", false}, {"since", now - kShown}}, kPatience);
+    all = ask_scheduler(place_, {{"verb", "list"}, {"all", false}, {"since", now - kShown}}, kLivePatience);
     for (Json& job : all.at("jobs")) {
       if (job.at("workers") == 0) continue;
       const std::string id = std::to_string(job.at("id").get<std::int64_t>());

@@ -8,9 +8,12 @@
 #include "net/file_descriptor.h"
 #include "net/framed_stream.h"
 #include "net/job.h"
+#include "net/liveness.h"
 #include "net/socket.h"
 
 namespace hocket {
+
+inline constexpr HeartbeatTiming kAgentHeartbeat{Seconds(0.5), Seconds(10)};
 
 // Where a scheduler lives: the folder of `hocket jobs serve --dir`, which all its machines see under one
 // name.

@@ -20,7 +20,6 @@
 namespace hocket {
 namespace {
 
-constexpr Seconds kCallTimeout{30.0};
 constexpr Seconds kRetry{0.2};
 constexpr std::size_t kMaxQueuedBytes = 8 << 20;  // Beyond this, ranks wait until the launcher has read.
 
@@ -44,7 +43,7 @@ std::unique_ptr<Stream> try_call(const AgentOptions& options, const JobKey& key,
 
 // A launcher that is not there yet is waited for; one that refuses is not.
 std::unique_ptr<Stream> call_launcher(const AgentOptions& options, const JobKey& key) {
-  const TimePoint deadline = after(kCallTimeout);
+  const TimePoint deadline = after(kAgentCallTimeout);
   while (true) {
     try {
       return try_call(options, key, deadline);
@@ -72,7 +71,7 @@ class Agent final : public RankEvents {
       if (liveness_.is_time_to_beat(now)) say(StillHere{});
       if (liveness_.is_silent(now)) throw StreamClosed("the launcher is silent");
     }
-    launcher_.flush(after(kCallTimeout));
+    launcher_.flush(after(kAgentCallTimeout));
   }
 
   void on_start(Rank rank, int pid, const std::string& host) override { say(RankStarted{rank, pid, host}); }

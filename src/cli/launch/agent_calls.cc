@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "cli/launch/agent_message.h"
 #include "cli/launch/remote_ranks.h"
 #include "cli/terminal.h"
 #include "net/job_key.h"
@@ -17,9 +18,8 @@
 namespace hocket {
 namespace {
 
-constexpr Seconds kCallTimeout{30.0};
 constexpr Seconds kByHandTimeout{3600.0};
-constexpr Seconds kLook{0.02};
+constexpr Seconds kCallLook{0.02};
 
 std::vector<std::string> split_words(const std::string& text) {
   std::istringstream in(text);
@@ -79,7 +79,7 @@ FileDescriptor await_call(AgentCalls& calls, int host, bool& is_encrypted, RankP
     if (socket.is_open()) return socket;
     check_caller(caller, name);
     if (Clock::now() >= deadline) throw NetError("launch: the agent on host {} does not call", name);
-    wait_for(signals.fd(), POLLIN, after(kLook));
+    wait_for(signals.fd(), POLLIN, after(kCallLook));
     if (const auto number = signals.take())
       throw NetError("launch: signal {} while waiting for hosts", *number);
   }
@@ -117,7 +117,7 @@ std::vector<std::unique_ptr<RankSet>> start_remote_ranks(const LaunchOptions& op
       callers.emplace(host, call_agent(options, command, key, host));
     }
   }
-  const TimePoint deadline = after(options.by_hand ? kByHandTimeout : kCallTimeout);
+  const TimePoint deadline = after(options.by_hand ? kByHandTimeout : kAgentCallTimeout);
   std::vector<std::unique_ptr<RankSet>> sets;
   for (auto& [host, caller] : callers) {
     bool is_encrypted = false;

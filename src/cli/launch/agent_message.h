@@ -6,8 +6,11 @@
 
 #include "cli/launch/rank_command.h"
 #include "cli/launch/rank_set.h"
+#include "net/clock.h"
 
 namespace hocket {
+
+inline constexpr Seconds kAgentCallTimeout{30.0};
 
 // What a launcher and its agent on another host say to each other.
 struct StartRanks {

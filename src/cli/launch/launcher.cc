@@ -11,7 +11,7 @@
 namespace hocket {
 namespace {
 
-constexpr Seconds kLook{0.1};  // How often the coordinator is asked for failures.
+constexpr Seconds kFailureLook{0.1};  // How often the coordinator is asked for failures.
 
 void write_all(OutputKind kind, std::string_view text) {
   if (kind == OutputKind::err) return write_raw(text);
@@ -53,7 +53,7 @@ int Launcher::run(Sets& sets) {
 void Launcher::wait(const Sets& sets) const {
   std::vector<pollfd> polls{{signals_.fd(), POLLIN, 0}};
   for (const auto& set : sets) set->add_to(polls);
-  ::poll(polls.data(), polls.size(), milliseconds_until(supervisor_.next_deadline(after(kLook))));
+  ::poll(polls.data(), polls.size(), milliseconds_until(supervisor_.next_deadline(after(kFailureLook))));
 }
 
 void Launcher::take_signals(Sets& sets) {

@@ -25,7 +25,7 @@ namespace hocket {
 namespace {
 
 constexpr Seconds kTermination{1.5};  // From SIGTERM to SIGKILL.
-constexpr Seconds kLook{0.1};
+constexpr Seconds kNodeLook{0.1};
 constexpr Rank kRecorderRank = 0;
 
 // What the end of a node means for the run.
@@ -41,7 +41,7 @@ class NodeLauncher final : public RankEvents {
   int run() {
     for (Rank rank = 0; rank < node_count(options_); ++rank) start(rank);
     while (nodes_.contains(kRecorderRank)) {
-      wait(after(kLook));
+      wait(after(kNodeLook));
       take_signals();
       progress();
     }

@@ -11,7 +11,7 @@
 namespace hocket {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 double most_memory(const PipelinePrediction& prediction) {
   return *std::max_element(prediction.memory_bytes.begin(), prediction.memory_bytes.end());
@@ -109,7 +109,7 @@ std::string command_text(const PlanTitle& title, const PlanResult& result) {
   return text + fmt::format(" --stages '{}'\n", result.stages);
 }
 
-Json to_json(const PipelinePrediction& prediction) {
+OrderedJson to_json(const PipelinePrediction& prediction) {
   const PipelineRequest& request = prediction.request;
   return {{"stages", request.stages},
           {"replicas", request.replicas},
@@ -122,10 +122,10 @@ Json to_json(const PipelinePrediction& prediction) {
           {"memory_bytes", prediction.memory_bytes}};
 }
 
-Json parts_json(const PlanResult& result) {
-  Json json = Json::array();
+OrderedJson parts_json(const PlanResult& result) {
+  OrderedJson json = OrderedJson::array();
   for (const PredictedPart& part : result.chosen().chosen().parts) {
-    Json names = Json::array();
+    OrderedJson names = OrderedJson::array();
     for (int i = part.first_layer; i < part.end_layer; ++i) {
       names.push_back(result.layers[static_cast<std::size_t>(i)].name);
     }
@@ -139,8 +139,8 @@ Json parts_json(const PlanResult& result) {
   return json;
 }
 
-Json layers_json(const ModelProfile& profile) {
-  Json json = Json::array();
+OrderedJson layers_json(const ModelProfile& profile) {
+  OrderedJson json = OrderedJson::array();
   for (const LayerProfile& layer : profile.layers) {
     json.push_back({{"name", layer.name},
                     {"forward_call_seconds", layer.forward.call.count()},
@@ -171,11 +171,11 @@ std::string plan_as_text(const PlanTitle& title, const MeasuredModel& model, con
 
 std::string plan_as_json(const PlanTitle& title, const MeasuredModel& model, const PlanDemand& demand,
                          const PlanResult& result) {
-  Json json{{"model", title.model},      {"data", title.data},
-            {"batch", demand.batch},     {"ranks", demand.cluster.topology.world()},
-            {"topology", title.cluster}, {"schedule", name_of(demand.schedule)},
-            {"threads", model.threads},  {"mesh", result.chosen().mesh()},
-            {"stages", result.stages}};
+  OrderedJson json{{"model", title.model},      {"data", title.data},
+                   {"batch", demand.batch},     {"ranks", demand.cluster.topology.world()},
+                   {"topology", title.cluster}, {"schedule", name_of(demand.schedule)},
+                   {"threads", model.threads},  {"mesh", result.chosen().mesh()},
+                   {"stages", result.stages}};
   json["best"] = to_json(result.chosen().chosen());
   json["parts"] = parts_json(result);
   for (const PlanWay& way : result.ways) json["ways"].push_back(to_json(way.chosen()));

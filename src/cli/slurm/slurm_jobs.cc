@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr Seconds kSuspendTime{10.0};
-constexpr Seconds kLook{0.2};
+constexpr Seconds kQueueLook{0.2};
 constexpr Seconds kAgain{3.0};
 
 // The jobs of one folder, through Slurm's own programs, which ask its controller.
@@ -67,7 +67,7 @@ class SlurmJobs {
     const std::string number = std::to_string(id);
     const TimePoint deadline = after(kSuspendTime);
     std::string complaint;
-    for (TimePoint signal_at{};; std::this_thread::sleep_for(kLook)) {
+    for (TimePoint signal_at{};; std::this_thread::sleep_for(kQueueLook)) {
       const Json now = job(id);
       const auto state = now.at("state").get<std::string>();
       if (state == "suspended" || state == "stopping") return now;

@@ -12,7 +12,7 @@ namespace hocket {
 namespace {
 
 // The ranks that take part in the doubling, counted from 0.
-struct Fold {
+struct Folding {
   int extra;  // Pairs of ranks that fold.
 
   bool sits_out(Rank rank) const { return rank < 2 * extra && rank % 2 == 0; }
@@ -23,12 +23,12 @@ struct Fold {
 
 Buffer sum_before(int step) { return step % 2 == 0 ? Buffer::data : Buffer::scratch; }
 
-void add_fold(Round& round, const Fold& fold, Rank me, Range all) {
+void add_fold(Round& round, const Folding& fold, Rank me, Range all) {
   if (!fold.folds(me)) return;
   round.push_back(fold.sits_out(me) ? send(me + 1, all) : recv_reduce(me - 1, all));
 }
 
-void add_step(Round& round, const Fold& fold, Rank me, int step, Range all) {
+void add_step(Round& round, const Folding& fold, Rank me, int step, Range all) {
   if (fold.sits_out(me)) return;
   const Rank peer = fold.rank(fold.index(me) ^ (1 << step));
   const Buffer from = sum_before(step);
@@ -38,7 +38,7 @@ void add_step(Round& round, const Fold& fold, Rank me, int step, Range all) {
   round.push_back(reduce(from, 0, all, into));
 }
 
-void add_unfold(Round& round, const Fold& fold, Rank me, int steps, Range all) {
+void add_unfold(Round& round, const Folding& fold, Rank me, int steps, Range all) {
   if (fold.sits_out(me)) {
     round.push_back(recv(me + 1, all));
     return;
@@ -52,7 +52,7 @@ void add_unfold(Round& round, const Fold& fold, Rank me, int steps, Range all) {
 
 Schedule recursive_doubling_all_reduce(const Call& call, Rank me) {
   const int steps = floor_log2(call.world);
-  const Fold fold{call.world - (1 << steps)};
+  const Folding fold{call.world - (1 << steps)};
   const int folding = fold.extra > 0 ? 1 : 0;
   const int last = folding > 0 || steps % 2 != 0 ? 1 : 0;  // Unfolding, or a local copy of the result.
   return {folding + steps + last,

@@ -3,6 +3,7 @@
 #include "graph/compression.h"
 
 #include "base/error.h"
+#include "graph/mesh.h"
 #include "graph/operators/lists.h"
 #include "graph/operators/operands.h"
 
@@ -10,7 +11,6 @@ namespace hocket {
 namespace {
 
 constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;  // topk sends i32 indices.
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
 
 CompressionKind kind_of(const Node& node) {
   const std::string name = node.attributes.text("kind", "");

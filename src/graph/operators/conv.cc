@@ -6,8 +6,8 @@
 namespace hocket {
 namespace {
 
-struct Window {
-  explicit Window(const Node& node)
+struct ConvWindow {
+  explicit ConvWindow(const Node& node)
       : stride(integer_from(node, "stride", 1, 1)),
         padding(integer_from(node, "padding", 0, 0)),
         groups(integer_from(node, "groups", 1, 1)) {}
@@ -24,7 +24,7 @@ struct Window {
 };
 
 // The shape of y for x (N, C, H, W) and w (O, C/groups, kh, kw).
-Shape convolved(const Window& window, const Shape& x, const Shape& w) {
+Shape convolved(const ConvWindow& window, const Shape& x, const Shape& w) {
   if (x[1] % window.groups != 0 || w[0] % window.groups != 0) {
     throw ConfigError("groups={} does not divide {} input and {} output channels", window.groups, x[1], w[0]);
   }
@@ -65,7 +65,7 @@ class Conv2d final : public Operator {
       operands.expect_shape(2, {in[1].shape[0]});
     }
     has_relu(node);
-    return {make_type(dtype, convolved(Window(node), in[0].shape, in[1].shape))};
+    return {make_type(dtype, convolved(ConvWindow(node), in[0].shape, in[1].shape))};
   }
 
   std::vector<Gradient> gradient(Graph& graph, const Node& node, std::span<const Value> dy) const override {
@@ -88,7 +88,7 @@ class Conv2d final : public Operator {
 
   std::vector<PlacementRule> placements(const Node& node, std::span<const Type> in) const override {
     PlacementRules rules{{{sharded(0), kReplicated}, {sharded(0)}}};
-    if (Window(node).groups == 1) {
+    if (ConvWindow(node).groups == 1) {
       rules.push_back({{kReplicated, sharded(0)}, {sharded(1)}});
       if (!has_relu(node)) rules.push_back({{sharded(1), sharded(1)}, {kPartialSum}});
     }
@@ -121,7 +121,7 @@ class Conv2dDx final : public Operator {
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
     const Operands operands(in, {"dy", "w"});
     const DType dtype = expect_images(operands, 0, 1);
-    const Window window(node);
+    const ConvWindow window(node);
     const Shape& w = in[1].shape;
     if (w[0] % window.groups != 0) {
       throw ConfigError("groups={} does not divide {} channels", window.groups, w[0]);
@@ -136,7 +136,7 @@ class Conv2dDx final : public Operator {
   std::vector<PlacementRule> placements(const Node& node, std::span<const Type>) const override {
     PlacementRules rules{{{sharded(0), kReplicated}, {sharded(0)}},
                          {{kPartialSum, kReplicated}, {kPartialSum}}};
-    if (Window(node).groups == 1) {
+    if (ConvWindow(node).groups == 1) {
       rules.push_back({{sharded(1), sharded(0)}, {kPartialSum}});
       rules.push_back({{kReplicated, sharded(1)}, {sharded(1)}});
     }
@@ -159,7 +159,7 @@ class Conv2dDw final : public Operator {
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
     const Operands operands(in, {"dy", "x"});
     const DType dtype = expect_images(operands, 0, 1);
-    const Window window(node);
+    const ConvWindow window(node);
     const Shape &dy = in[0].shape, &x = in[1].shape;
     const IntList kernel = node.attributes.list("kernel");
     if (kernel.size() != 2) throw ConfigError("attribute kernel has {} entries, expected 2", kernel.size());
@@ -175,7 +175,7 @@ class Conv2dDw final : public Operator {
   std::vector<PlacementRule> placements(const Node& node, std::span<const Type>) const override {
     PlacementRules rules{{{sharded(0), sharded(0)}, {kPartialSum, kPartialSum}},
                          {{kPartialSum, kReplicated}, {kPartialSum, kPartialSum}}};
-    if (Window(node).groups == 1) {
+    if (ConvWindow(node).groups == 1) {
       rules.push_back({{sharded(1), kReplicated}, {sharded(0), sharded(0)}});
       rules.push_back({{kReplicated, sharded(1)}, {sharded(1), kReplicated}});
     }

@@ -8,8 +8,8 @@ namespace {
 
 // The window of max_pool and avg_pool. Every position sees an element of the image, because padding ≤
 // kernel/2.
-struct Window {
-  explicit Window(const Node& node)
+struct PoolWindow {
+  explicit PoolWindow(const Node& node)
       : kernel(required_integer(node, "kernel", 1)),
         stride(integer_from(node, "stride", kernel, 1)),
         padding(integer_from(node, "padding", 0, 0)) {
@@ -42,7 +42,7 @@ Attributes with_size(const Attributes& attributes, const Shape& x) {
 }
 
 double window_work(const Node& node, const Shape& y) {
-  const auto kernel = static_cast<double>(Window(node).kernel);
+  const auto kernel = static_cast<double>(PoolWindow(node).kernel);
   return kernel * kernel * static_cast<double>(y.count());
 }
 
@@ -56,7 +56,7 @@ class MaxPool final : public Operator {
     const Operands operands(in, {"x"});
     operands.expect_rank(0, 4);
     operands.expect_float(0);
-    const Window window(node);
+    const PoolWindow window(node);
     if (window.kernel > kMaxIndexedKernel) {
       throw ConfigError("kernel={} of max_pool is more than {}", window.kernel, kMaxIndexedKernel);
     }
@@ -90,7 +90,7 @@ class AvgPool final : public Operator {
     const Operands operands(in, {"x"});
     operands.expect_rank(0, 4);
     operands.expect_float(0);
-    return {make_type(in[0].dtype, Window(node).pooled(in[0].shape))};
+    return {make_type(in[0].dtype, PoolWindow(node).pooled(in[0].shape))};
   }
 
   std::vector<Gradient> gradient(Graph& graph, const Node& node, std::span<const Value> dy) const override {
@@ -124,7 +124,7 @@ class PoolDx final : public Operator {
     operands.expect_rank(0, 4);
     operands.expect_float(0);
     const Type dx = make_type(in[0].dtype, image_shape(node, in[0].shape));
-    operands.expect_shape(0, Window(node).pooled(dx.shape));
+    operands.expect_shape(0, PoolWindow(node).pooled(dx.shape));
     if (kind_ == Kind::max) {
       operands.expect_dtype(1, DType::u8);
       operands.expect_shape(1, in[0].shape);

@@ -104,8 +104,7 @@ std::vector<GradientBucket> find_gradient_buckets(const Graph& graph, std::span<
     bucket.reductions.insert(bucket.reductions.begin(), *reduction);
     bucket.first_reduction = std::min(bucket.first_reduction, *reduction);
     bucket.last_producer = std::max(bucket.last_producer, producer[static_cast<std::size_t>(node.inputs[0])]);
-    const Type& type = graph.value(node.outputs[0]).type;
-    filled += static_cast<std::size_t>(type.shape.count()) * size_of(type.dtype);
+    filled += bytes_of(graph.value(node.outputs[0]).type);
   }
   return buckets;
 }

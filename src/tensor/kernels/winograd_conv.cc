@@ -280,37 +280,35 @@ HWY_INLINE void multiply_block(std::int64_t steps, const float* a, std::int64_t 
   }
 }
 
-// m (tile, output) = v (tile, input) · u (input, output) at every position. Whole groups of rows: what lies
-// beyond `count` tiles is of no use.
-void multiply_tiles(const WinogradShape& s, std::int64_t count, const float* v, const float* u, float* m) {
+// y (rows, columns) = a · b (steps, columns), or y + that. Whole groups of rows are made.
+template <bool kAdds>
+HWY_INLINE void multiply(std::int64_t rows, std::int64_t columns, std::int64_t steps, const float* a,
+                         std::int64_t a_row, std::int64_t a_step, const float* b, float* y) {
   const auto step = static_cast<std::int64_t>(lanes());
-  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o)) {
-    std::int64_t o = 0;
-    for (; o + 2 * step <= s.o; o += 2 * step) {
-      for (std::int64_t tile = 0; tile < count; tile += kRows)
-        multiply_block<2, false>(s.c, v + tile * s.c, s.c, 1, u + o, s.o, m + tile * s.o + o, s.o);
-    }
-    for (; o < s.o; o += step) {
-      for (std::int64_t tile = 0; tile < count; tile += kRows)
-        multiply_block<1, false>(s.c, v + tile * s.c, s.c, 1, u + o, s.o, m + tile * s.o + o, s.o);
-    }
+  std::int64_t column = 0;
+  for (; column + 2 * step <= columns; column += 2 * step) {
+    for (std::int64_t row = 0; row < rows; row += kRows)
+      multiply_block<2, kAdds>(steps, a + row * a_row, a_row, a_step, b + column, columns,
+                               y + row * columns + column, columns);
   }
+  for (; column < columns; column += step) {
+    for (std::int64_t row = 0; row < rows; row += kRows)
+      multiply_block<1, kAdds>(steps, a + row * a_row, a_row, a_step, b + column, columns,
+                               y + row * columns + column, columns);
+  }
+}
+
+// m (tile, output) = v (tile, input) · u (input, output) at every position. What lies beyond `count` tiles is
+// of no use.
+void multiply_tiles(const WinogradShape& s, std::int64_t count, const float* v, const float* u, float* m) {
+  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o))
+    multiply<false>(count, s.o, s.c, v, s.c, 1, u, m);
 }
 
 // u (input, output) += vᵀ (input, tile) · m (tile, output) at every position.
 void add_products(const WinogradShape& s, std::int64_t count, const float* v, const float* m, float* u) {
-  const auto step = static_cast<std::int64_t>(lanes());
-  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o)) {
-    std::int64_t o = 0;
-    for (; o + 2 * step <= s.o; o += 2 * step) {
-      for (std::int64_t c = 0; c < s.c; c += kRows)
-        multiply_block<2, true>(count, v + c, 1, s.c, m + o, s.o, u + c * s.o + o, s.o);
-    }
-    for (; o < s.o; o += step) {
-      for (std::int64_t c = 0; c < s.c; c += kRows)
-        multiply_block<1, true>(count, v + c, 1, s.c, m + o, s.o, u + c * s.o + o, s.o);
-    }
-  }
+  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o))
+    multiply<true>(s.c, s.o, count, v, 1, s.c, m, u);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -349,7 +347,6 @@ class WinogradConv : public Kernel {
   explicit WinogradConv(const WinogradShape& s) : shape_(s), parts_(num_threads()) {
     inputs_at_ = add(parts_ * kPositions * plane(s.c));
     products_at_ = add(parts_ * kPositions * plane(s.o));
-    filters_at_ = add(kPositions * pairs());
     taps_at_ = add(2 * kTaps * pairs());
   }
 
@@ -378,7 +375,7 @@ class WinogradConv : public Kernel {
   WinogradShape shape_;
   std::int64_t parts_;
   ScratchPlan plan_;
-  std::size_t inputs_at_, products_at_, filters_at_, taps_at_;
+  std::size_t inputs_at_, products_at_, taps_at_;
 };
 
 class WinogradConv2d final : public WinogradConv {
@@ -388,7 +385,8 @@ class WinogradConv2d final : public WinogradConv {
       : WinogradConv(shape),
         is_gradient_(is_gradient),
         has_bias_(s.has_bias && !is_gradient),
-        has_relu_(s.activation == Activation::relu && !is_gradient) {}
+        has_relu_(s.activation == Activation::relu && !is_gradient),
+        filters_at_(add(kPositions * pairs())) {}
 
   void run(Buffers in, Buffers out, std::byte* scratch) const override {
     const float* u = filters(operand(in, 1), scratch);
@@ -420,6 +418,7 @@ class WinogradConv2d final : public WinogradConv {
   }
 
   bool is_gradient_, has_bias_, has_relu_;
+  std::size_t filters_at_;
 };
 
 // Each part has sums of its own, which are added in order.
