@@ -6,4 +6,8 @@ namespace hocket {
 // may use. Does nothing where there are fewer cores than parts.
 void pin_to_part(int index, int count);
 
+// For a thread that does little at a time, and mostly waits: it soon gets the core that it shares with one
+// that computes all the time, which would else keep it for milliseconds. Needs Linux 6.12, else does nothing.
+void take_short_turns();
+
 }  // namespace hocket

@@ -1,6 +1,15 @@
 #include "collective/async_group.h"
 
+#include "base/pin.h"
+
 namespace hocket {
+namespace {
+
+// Who is told that an operation is done wakes up, often on the core of the thread that tells, and takes it
+// for milliseconds before the next operation has begun. So nobody is told: who waits looks.
+constexpr std::chrono::microseconds kLook{20};
+
+}  // namespace
 
 AsyncGroup::AsyncGroup(Group& group, Observer observer)
     : group_(group), observer_(std::move(observer)), thread_([this] { work(); }) {}
@@ -14,14 +23,24 @@ AsyncGroup::~AsyncGroup() {
 }
 
 AsyncGroup::Handle AsyncGroup::start(const Operation& operation) {
-  Handle handle = 0;
+  const Handle turn = reserve(1);
+  start(operation, turn);
+  return turn;
+}
+
+AsyncGroup::Handle AsyncGroup::reserve(std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  const Handle first = next_ + (queue_.size() - front_);
+  queue_.resize(queue_.size() + count);
+  return first;
+}
+
+void AsyncGroup::start(const Operation& operation, Handle turn) {
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back(operation);
-    handle = ++started_;
+    queue_[front_ + (turn - next_)] = operation;
   }
   changed_.notify_all();
-  return handle;
 }
 
 bool AsyncGroup::is_done(Handle handle) const {
@@ -31,18 +50,28 @@ bool AsyncGroup::is_done(Handle handle) const {
 
 void AsyncGroup::wait(Handle handle) {
   std::unique_lock lock(mutex_);
-  while (finished_ < handle) changed_.wait(lock);
+  while (finished_ < handle) {
+    lock.unlock();
+    std::this_thread::sleep_for(kLook);
+    lock.lock();
+  }
   if (failure_) std::rethrow_exception(failure_);
 }
 
 // After a failure the rest of the queue is finished without being run: the group is unusable.
 void AsyncGroup::work() {
+  take_short_turns();
   std::unique_lock lock(mutex_);
   for (;;) {
-    while (queue_.empty() && !ending_) changed_.wait(lock);
-    if (queue_.empty()) return;
-    const Operation operation = queue_.front();
-    queue_.pop_front();
+    const auto is_ready = [&] { return front_ < queue_.size() && queue_[front_].has_value(); };
+    while (!is_ready() && !ending_) changed_.wait(lock);
+    if (!is_ready()) return;
+    const Operation operation = *queue_[front_++];
+    ++next_;
+    if (front_ == queue_.size()) {
+      queue_.clear();
+      front_ = 0;
+    }
     const bool usable = !failure_;
     lock.unlock();
     std::exception_ptr failure;
@@ -56,7 +85,6 @@ void AsyncGroup::work() {
     lock.lock();
     if (failure) failure_ = failure;
     ++finished_;
-    changed_.notify_all();
   }
 }
 

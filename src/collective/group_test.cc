@@ -210,6 +210,36 @@ TEST(AsyncGroup, OperationsFinishInOrderWhileTheCallerGoesOn) {
   EXPECT_THAT(errors, Each(IsEmpty()));
 }
 
+TEST(AsyncGroup, RunsOperationsInTheOrderOfTheirTurns) {
+  const auto errors = run_ranks(2, [](std::unique_ptr<Transport> transport) {
+    Group group(std::move(transport));
+    std::vector<std::size_t> ran;
+    AsyncGroup async(group, [&](const Operation& operation, auto) { ran.push_back(operation.count); });
+    std::vector<float> data(8, 1);
+    const auto sum_of = [&](std::size_t count) {
+      return Operation{Collective::all_reduce,
+                       Algorithm::ring,
+                       Reduction::max,
+                       DType::f32,
+                       0,
+                       reinterpret_cast<std::byte*>(data.data()),
+                       nullptr,
+                       count};
+    };
+    const AsyncGroup::Handle first = async.reserve(3);
+    // Ranks start them in different orders, which are not that of the turns.
+    async.start(sum_of(3), first + 2);
+    async.start(sum_of(group.rank() == 0 ? 2 : 1), first + (group.rank() == 0 ? 1 : 0));
+    const AsyncGroup::Handle behind = async.start(sum_of(4));
+    EXPECT_FALSE(async.is_done(first + 2));
+    async.start(sum_of(group.rank() == 0 ? 1 : 2), first + (group.rank() == 0 ? 0 : 1));
+    async.wait(behind);
+    EXPECT_THAT(ran, testing::ElementsAre(1, 2, 3, 4));
+    async.reserve(1);  // A turn that nobody takes keeps nothing waiting at the end.
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+}
+
 TEST(AsyncGroup, AFailureReachesWhoWaits) {
   const auto errors = run_ranks(2, [](std::unique_ptr<Transport> transport) {
     Group group(std::move(transport));

@@ -28,7 +28,7 @@ std::optional<Collective> CollectiveKernel::collective_of(const Node& node) {
 }
 
 CollectiveKernel::CollectiveKernel(const Graph& graph, const Node& node, std::span<const Location> locations,
-                                   Communicator& communicator)
+                                   Communicator& communicator, std::size_t piece_bytes)
     : communicator_(communicator),
       axis_(node.attributes.text("axis", "")),
       share_(communicator.groups().share(axis_)),
@@ -52,11 +52,12 @@ CollectiveKernel::CollectiveKernel(const Graph& graph, const Node& node, std::sp
     if (is_deferrable_ && i > 0 && at.offset == end && type.dtype == parts_.back().dtype) {
       parts_.back().count += lines;
     } else {
-      parts_.push_back({i, type.dtype, is_deferrable_ ? lines : count});
+      parts_.push_back({i, type.dtype, is_deferrable_ ? lines : count, 0});
     }
     end = at.offset + lines * size_of(type.dtype);
     if (collective_ == Collective::reduce_scatter && !consumes_) scratch_bytes_ = count * size_of(type.dtype);
   }
+  if (is_deferrable_ && communicator.overlaps() && axis_ == "dp") cut_parts(piece_bytes);
   if (collective_ == Collective::all_gather) is_deferrable_ = locations[0].space == Space::parameter;
   if (collective_ == Collective::reduce_scatter)
     is_deferrable_ = locations[1].space == Space::gradient && locations[0].space == Space::gradient;
@@ -64,6 +65,29 @@ CollectiveKernel::CollectiveKernel(const Graph& graph, const Node& node, std::sp
   const bool makes_copy = collective_ == Collective::all_reduce || collective_ == Collective::all_gather;
   if (makes_copy && !works_in_place_ && node.phase == Phase::backward && !is_read_in_its_phase(graph, node))
     is_deferrable_ = true;
+}
+
+// In pieces of at least so many bytes, so that nothing keeps what is more urgent waiting; of whole lines for
+// every rank.
+void CollectiveKernel::cut_parts(std::size_t bytes) {
+  std::vector<Part> cut;
+  for (const Part& part : parts_) {
+    const std::size_t size = size_of(part.dtype);
+    const std::size_t line = kAlignment / size * static_cast<std::size_t>(share_.count);
+    const std::size_t pieces = std::max<std::size_t>(1, part.count * size / bytes);
+    const std::size_t piece = (part.count / pieces + line - 1) / line * line;
+    for (std::size_t begin = 0; begin < part.count; begin += piece)
+      cut.push_back({part.operand, part.dtype, std::min(piece, part.count - begin), begin * size});
+  }
+  parts_ = std::move(cut);
+}
+
+std::size_t CollectiveKernel::bytes_of_piece(std::size_t piece) const {
+  return parts_[piece].count * size_of(parts_[piece].dtype);
+}
+
+bool CollectiveKernel::joins(std::size_t piece) const {
+  return piece > 0 && parts_[piece].operand == parts_[piece - 1].operand;
 }
 
 Operation CollectiveKernel::operation(const Part& part, std::byte* data) const {
@@ -78,8 +102,8 @@ Operation CollectiveKernel::operation(const Part& part, std::byte* data) const {
 
 Operation CollectiveKernel::prepare(const Part& part, Buffers in, Buffers out, std::byte* scratch) const {
   const std::size_t bytes = part.count * size_of(part.dtype);
-  std::byte* source = in[part.operand];
-  std::byte* target = works_in_place_ ? source : out[part.operand];
+  std::byte* source = in[part.operand] + part.offset;
+  std::byte* target = works_in_place_ ? source : out[part.operand] + part.offset;
   Operation work = operation(part, target);
   switch (collective_) {
     case Collective::all_gather:
@@ -115,8 +139,22 @@ void CollectiveKernel::run(Buffers in, Buffers out, std::byte* scratch) const {
 
 Communicator::Ticket CollectiveKernel::start(Buffers in, Buffers out) const {
   Communicator::Ticket ticket = 0;
-  for (const Part& part : parts_) ticket = communicator_.start(axis_, prepare(part, in, out, nullptr));
+  for (std::size_t first = 0, end = 0; first < parts_.size(); first = end) {
+    for (end = first + 1; end < parts_.size() && joins(end);) ++end;
+    ticket = communicator_.start(axis_, prepare(joined(first, end - first), in, out, nullptr));
+  }
   return ticket;
+}
+
+CollectiveKernel::Part CollectiveKernel::joined(std::size_t first, std::size_t count) const {
+  Part whole = parts_[first];
+  for (std::size_t i = first + 1; i < first + count; ++i) whole.count += parts_[i].count;
+  return whole;
+}
+
+void CollectiveKernel::start(Buffers in, Buffers out, std::size_t first, std::size_t count,
+                             Communicator::Ticket ticket) const {
+  communicator_.start(prepare(joined(first, count), in, out, nullptr), ticket);
 }
 
 }  // namespace hocket

@@ -14,9 +14,10 @@ namespace hocket {
 // A node that communicates, prepared: the collectives of a Communicator on the node's operands.
 class CollectiveKernel final : public Kernel {
  public:
-  // `locations` are those of the node's operands, inputs first.
+  // `locations` are those of the node's operands, inputs first. Where it overlaps, sums of gradients are made
+  // in pieces of about `piece_bytes`.
   CollectiveKernel(const Graph& graph, const Node& node, std::span<const Location> locations,
-                   Communicator& communicator);
+                   Communicator& communicator, std::size_t piece_bytes);
 
   static std::optional<Collective> collective_of(const Node& node);  // Nothing where it does not communicate.
   static bool is_for(const Node& node) { return collective_of(node).has_value(); }
@@ -28,14 +29,24 @@ class CollectiveKernel final : public Kernel {
   bool is_deferrable() const { return is_deferrable_; }
   // As run(), but only begins; wait for the ticket before its outputs are read.
   Communicator::Ticket start(Buffers in, Buffers out) const;
+  // It can be made in pieces. Begins those from `first` on, which are joined, with a ticket that was
+  // reserved.
+  void start(Buffers in, Buffers out, std::size_t first, std::size_t count,
+             Communicator::Ticket ticket) const;
+  std::size_t pieces() const { return parts_.size(); }
+  std::size_t bytes_of_piece(std::size_t piece) const;
+  bool joins(std::size_t piece) const;  // The one before: they can be one operation.
 
  private:
   struct Part {
     std::size_t operand = 0;  // Where it starts; it may reach over the operands behind.
     DType dtype = DType::f32;
-    std::size_t count = 0;  // Elements.
+    std::size_t count = 0;   // Elements,
+    std::size_t offset = 0;  // from this byte on.
   };
 
+  void cut_parts(std::size_t bytes);
+  Part joined(std::size_t first, std::size_t count) const;
   Operation operation(const Part& part, std::byte* data) const;
   Operation prepare(const Part& part, Buffers in, Buffers out, std::byte* scratch) const;
   std::size_t own_offset(const Part& part) const;  // Of this rank's block, in bytes.

@@ -54,6 +54,12 @@ Communicator::Ticket Communicator::start(std::string_view axis, const Operation&
   return 0;
 }
 
+Communicator::Ticket Communicator::reserve(std::size_t count) { return background_->reserve(count); }
+
+void Communicator::start(const Operation& operation, Ticket ticket) { background_->start(operation, ticket); }
+
+bool Communicator::is_done(Ticket ticket) const { return ticket == 0 || background_->is_done(ticket); }
+
 void Communicator::wait(Ticket ticket) {
   if (ticket == 0) return;
   const Clock::time_point start = Clock::now();

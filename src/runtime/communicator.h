@@ -34,6 +34,12 @@ class Communicator {
   // The operation's buffers belong to it until wait() has returned.
   Ticket start(std::string_view axis, const Operation& operation);
   void wait(Ticket ticket);
+  bool is_done(Ticket ticket) const;  // Also when it failed.
+
+  // Where it overlaps: `count` tickets, in the order in which what gets them shall run along dp; the first of
+  // them.
+  Ticket reserve(std::size_t count);
+  void start(const Operation& operation, Ticket ticket);
 
   // The links between the stages of a pipeline. All ranks open them at the same time, before a step runs.
   void open_links(int chunks);

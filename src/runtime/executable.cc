@@ -2,22 +2,24 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <utility>
 
 #include "base/error.h"
 
 namespace hocket {
 
 Executable::Executable(std::unique_ptr<const Graph> graph, const StepLayouts& layouts,
-                       std::span<const Gradient> gradients, KernelSet kernels, Communicator* communicator)
+                       std::span<const Gradient> gradients, KernelSet kernels, Communicator* communicator,
+                       std::size_t piece_bytes)
     : graph_(std::move(graph)),
       plan_(plan_memory(*graph_, layouts, gradients)),
       communicator_(communicator),
+      exchanges_(communicator),
       work_(plan_.work_bytes) {
-  prepare(kernels, communicator);
+  prepare(kernels, communicator, piece_bytes);
+  if (communicator != nullptr && communicator->overlaps()) prepare_late_updates();
 }
 
-void Executable::prepare(KernelSet kernels, Communicator* communicator) {
+void Executable::prepare(KernelSet kernels, Communicator* communicator, std::size_t piece_bytes) {
   std::unordered_map<ValueId, std::size_t> pending;   // The exchange that a value comes from.
   std::unordered_map<ValueId, std::size_t> arriving;  // The message.
   const auto copy_entry = [](auto& map, ValueId from, ValueId to) {
@@ -54,14 +56,13 @@ void Executable::prepare(KernelSet kernels, Communicator* communicator) {
       sequence.sends.push_back(transfers_.size());
       add_transfer(node, node.inputs[0]);
     } else if (communicator != nullptr && CollectiveKernel::is_for(node)) {
-      auto exchange = std::make_unique<CollectiveKernel>(*graph_, node, instruction.operands, *communicator);
+      auto exchange =
+          std::make_unique<CollectiveKernel>(*graph_, node, instruction.operands, *communicator, piece_bytes);
       if (exchange->is_deferrable()) {
-        instruction.exchange = exchange.get();
-        instruction.number = tickets_.size();
-        tickets_.push_back(0);
-        for (const ValueId id : node.outputs) pending[id] = instruction.number;
+        instruction.exchange = exchanges_.add(*exchange);
+        for (const ValueId id : node.outputs) pending[id] = *instruction.exchange;
         for (const int updated : node.op->updates())
-          pending[node.inputs[static_cast<std::size_t>(updated)]] = instruction.number;
+          pending[node.inputs[static_cast<std::size_t>(updated)]] = *instruction.exchange;
       }
       kernels_.push_back(std::move(exchange));
       instruction.kernel = kernels_.back().get();
@@ -76,6 +77,53 @@ void Executable::prepare(KernelSet kernels, Communicator* communicator) {
   }
   scratch_ = Arena(scratch_bytes);
   pointers_.resize(most_operands);
+}
+
+// An update can be late if it reads and writes what outlives the step, and if the exchanges that it awaits
+// are all started before anybody waits for one.
+void Executable::prepare_late_updates() {
+  const auto is_exchange = [](const Instruction& one) { return one.exchange.has_value(); };
+  const auto awaits = [](const Instruction& one) { return !one.awaited.empty(); };
+  const auto lasts = [](Location at) { return at.space != Space::slot && at.space != Space::work; };
+  const std::vector<Instruction>& forward = sequence_at(Phase::forward, 0).instructions;
+  const std::vector<Instruction>& backward = sequence_at(Phase::backward, 0).instructions;
+  const std::vector<Instruction>& updates = sequence_at(Phase::update, 0).instructions;
+  if (chunks() != 1 || !transfers_.empty() || std::none_of(backward.begin(), backward.end(), is_exchange) ||
+      std::any_of(forward.begin(), forward.end(), is_exchange) ||
+      std::any_of(backward.begin(), backward.end(), awaits))
+    return;
+  std::unordered_map<ValueId, std::size_t> writer;  // Of a value, in the update phase.
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    const Node& node = graph_->nodes()[static_cast<std::size_t>(updates[i].node)];
+    if (is_exchange(updates[i]) || CollectiveKernel::is_for(node)) return;
+    if (!std::all_of(updates[i].operands.begin(), updates[i].operands.end(), lasts)) return;
+    for (const ValueId id : node.inputs) {
+      if (writer.contains(id)) return;
+    }
+    for (const int updated : node.op->updates()) writer[node.inputs[static_cast<std::size_t>(updated)]] = i;
+  }
+  std::vector<int> urgencies(exchanges_.count(), static_cast<int>(forward.size()));
+  late_.resize(forward.size());
+  is_late_.assign(updates.size(), false);
+  std::vector<bool> is_needed(updates.size(), false);
+  std::unordered_map<ValueId, ValueId> source;  // Of an alias.
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < graph_->nodes().size() && at < forward.size(); ++i) {
+    const Node& node = graph_->nodes()[i];
+    const auto source_of = [&](ValueId id) { return source.contains(id) ? source.at(id) : id; };
+    if (is_alias(*graph_, node)) source[node.outputs[0]] = source_of(node.inputs[0]);
+    if (forward[at].node != static_cast<int>(i)) continue;
+    for (const ValueId id : node.inputs) {
+      const auto found = writer.find(source_of(id));
+      if (found == writer.end() || is_needed[found->second]) continue;
+      is_needed[found->second] = true;
+      late_[at].push_back(found->second);
+      for (const std::size_t exchange : updates[found->second].awaited)
+        urgencies[exchange] = std::min(urgencies[exchange], static_cast<int>(at));
+    }
+    ++at;
+  }
+  exchanges_.keep_order(urgencies);
 }
 
 Executable::Sequence& Executable::sequence_of(const Node& node) {
@@ -129,16 +177,43 @@ void Executable::run(Phase phase, Slot& slot, const Bindings& bindings, const Ob
   const Sequence& sequence = sequence_at(phase, chunk);
   await(slot, sequence.sends);  // Of the slot's last run, whose memory is written now.
   post_receives(phase, slot, chunk);
-  for (const Instruction& instruction : sequence.instructions) {
-    run_instruction(instruction, slot, bindings);
+  if (phase != Phase::forward) finish_update();
+  if (phase == Phase::backward) exchanges_.begin_step();
+  for (std::size_t i = 0; i < sequence.instructions.size(); ++i) {
+    if (late_slot_ != nullptr) {
+      for (const std::size_t update : late_[i]) run_late(update);
+    }
+    run_instruction(sequence.instructions[i], slot, bindings);
     if (!transfers_.empty()) communicator_->links().progress();
-    if (observer != nullptr) (*observer)(instruction.node);
+    if (observer != nullptr) (*observer)(sequence.instructions[i].node);
   }
+  if (phase == Phase::forward) finish_update();
   await(slot, sequence.receives);  // Those that only a later phase reads.
   for (const std::size_t number : sequence.receives) slot.is_posted_[number] = false;
-  if (phase != Phase::update) return;
-  for (Communicator::Ticket& ticket : tickets_)
-    communicator_->wait(std::exchange(ticket, Communicator::Ticket{0}));
+  if (phase == Phase::update) exchanges_.wait_for_all();
+}
+
+void Executable::update_late(Slot& slot, const Bindings& bindings) {
+  const std::vector<Instruction>& updates = sequence_at(Phase::update, 0).instructions;
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    const auto is_there = [&](std::size_t exchange) { return exchanges_.is_done(exchange); };
+    is_late_[i] = !std::all_of(updates[i].awaited.begin(), updates[i].awaited.end(), is_there);
+    if (!is_late_[i]) run_instruction(updates[i], slot, bindings);
+  }
+  late_slot_ = &slot;
+  late_bindings_ = bindings;
+}
+
+void Executable::run_late(std::size_t update) {
+  if (!is_late_[update]) return;
+  is_late_[update] = false;
+  run_instruction(sequence_at(Phase::update, 0).instructions[update], *late_slot_, late_bindings_);
+}
+
+void Executable::finish_update() {
+  if (late_slot_ == nullptr) return;
+  for (std::size_t i = 0; i < is_late_.size(); ++i) run_late(i);
+  late_slot_ = nullptr;
 }
 
 void Executable::run_instruction(const Instruction& instruction, Slot& slot, const Bindings& bindings) {
@@ -148,15 +223,15 @@ void Executable::run_instruction(const Instruction& instruction, Slot& slot, con
                  graph_->nodes()[static_cast<std::size_t>(instruction.node)].name, i);
   }
   const Buffers operands(pointers_.data(), instruction.operands.size());
-  await(instruction);
+  for (const std::size_t number : instruction.awaited) exchanges_.wait(number);
   await(slot, instruction.arrivals);
   if (instruction.sent) {
     const Transfer& transfer = transfers_[*instruction.sent];
     slot.messages_[*instruction.sent] =
         communicator_->links().send(transfer.peer, transfer.channel, {operands[0], transfer.bytes});
-  } else if (instruction.exchange != nullptr) {
-    tickets_[instruction.number] =
-        instruction.exchange->start(operands.first(instruction.inputs), operands.subspan(instruction.inputs));
+  } else if (instruction.exchange) {
+    exchanges_.start(*instruction.exchange, operands.first(instruction.inputs),
+                     operands.subspan(instruction.inputs));
   } else {
     instruction.kernel->run(operands.first(instruction.inputs), operands.subspan(instruction.inputs),
                             scratch_.data());
@@ -193,12 +268,6 @@ void Executable::await_first(Phase phase, Slot& slot, int chunk) {
 void Executable::await(Slot& slot, std::span<const std::size_t> messages) {
   for (const std::size_t number : messages) {
     if (slot.messages_[number].channel >= 0) communicator_->wait(slot.messages_[number]);
-  }
-}
-
-void Executable::await(const Instruction& instruction) {
-  for (const std::size_t number : instruction.awaited) {
-    communicator_->wait(std::exchange(tickets_[number], Communicator::Ticket{0}));
   }
 }
 

@@ -9,7 +9,7 @@
 #include "graph/arena_layout.h"
 #include "graph/graph.h"
 #include "graph/memory_plan.h"
-#include "runtime/collective_kernel.h"
+#include "runtime/exchanges.h"
 #include "runtime/lower.h"
 #include "tensor/arena.h"
 #include "tensor/kernel.h"
@@ -50,9 +50,11 @@ class Executable {
   // Called after each node of a phase, with the node's index in graph().nodes().
   using Observer = std::function<void(int node)>;
 
-  // A graph that communicates needs a communicator, which outlives the executable.
+  // A graph that communicates needs a communicator, which outlives the executable. Sums of gradients that
+  // travel while backward goes on do so in pieces of about `piece_bytes`.
   Executable(std::unique_ptr<const Graph> graph, const StepLayouts& layouts,
-             std::span<const Gradient> gradients, KernelSet kernels, Communicator* communicator = nullptr);
+             std::span<const Gradient> gradients, KernelSet kernels, Communicator* communicator = nullptr,
+             std::size_t piece_bytes = std::size_t{1} << 40);
 
   Slot make_slot() const;
   // The memory must stay valid and have the input's type. Returns false when the graph has no such input.
@@ -65,6 +67,15 @@ class Executable {
   void post_receives(Phase phase, Slot& slot, int chunk = 0);
   // Waits until the first node of run() can start.
   void await_first(Phase phase, Slot& slot, int chunk = 0);
+
+  // Whether the update can wait for sums of gradients until the next forward needs what it writes: where
+  // these travel in the background and each update reads nothing else that lasts no longer than the step.
+  bool can_update_late() const { return !late_.empty(); }
+  // As run(Phase::update), but leaves to the next forward, of any slot, what is not there yet. Until that has
+  // run nobody else may look at parameters and state, or change what is bound to the slot.
+  void update_late(Slot& slot, const Bindings& bindings);
+  void finish_update();  // What is left of it.
+  Exchanges& exchanges() { return exchanges_; }
 
   // A value as it is in memory now: valid until a later node of a run reuses its memory; graph outputs keep
   // theirs.
@@ -82,11 +93,10 @@ class Executable {
     const Kernel* kernel = nullptr;
     std::vector<Location> operands;  // Inputs, then outputs.
     std::size_t inputs = 0;
-    const CollectiveKernel* exchange = nullptr;  // Of a node that communicates while others run.
-    std::vector<std::size_t> awaited;            // The exchanges whose results it reads, by number.
-    std::size_t number = 0;                      // Of its own exchange.
-    std::vector<std::size_t> arrivals;           // The messages that it reads, by number.
-    std::optional<std::size_t> sent;             // The message that it is.
+    std::optional<std::size_t> exchange;  // Of a node that communicates while others run, by number.
+    std::vector<std::size_t> awaited;     // The exchanges whose results it reads.
+    std::vector<std::size_t> arrivals;    // The messages that it reads, by number.
+    std::optional<std::size_t> sent;      // The message that it is.
   };
   // A send or receive node.
   struct Transfer {
@@ -100,12 +110,13 @@ class Executable {
     std::vector<std::size_t> receives, sends;  // By number of transfer.
   };
 
-  void prepare(KernelSet kernels, Communicator* communicator);
+  void prepare(KernelSet kernels, Communicator* communicator, std::size_t piece_bytes);
+  void prepare_late_updates();
   Sequence& sequence_of(const Node& node);
   const Sequence& sequence_at(Phase phase, int chunk) const;  // Empty where the rank has no such nodes.
   void add_transfer(const Node& node, ValueId id);
   void run_instruction(const Instruction& instruction, Slot& slot, const Bindings& bindings);
-  void await(const Instruction& instruction);
+  void run_late(std::size_t update);
   void await(Slot& slot, std::span<const std::size_t> messages);
   std::byte* address(Location location, const Slot& slot, const Bindings& bindings) const;
 
@@ -116,7 +127,12 @@ class Executable {
   std::vector<Transfer> transfers_;
   std::vector<std::byte*> pointers_;  // The operands of the instruction that runs.
   Communicator* communicator_ = nullptr;
-  std::vector<Communicator::Ticket> tickets_;  // Of the exchanges under way, by number.
+  Exchanges exchanges_;
+  std::vector<std::vector<std::size_t>>
+      late_;                   // By node of forward: the updates that it is the first to need,
+  std::vector<bool> is_late_;  // by their places in the update phase, and those that wait.
+  Slot* late_slot_ = nullptr;  // Null when none does.
+  Bindings late_bindings_;
   Arena work_;
   Arena scratch_;
 };

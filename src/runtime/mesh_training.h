@@ -55,6 +55,7 @@ struct MeshCut {
   int zero = 0;
   bool factors = false;
   bool overlap = false;
+  bool late = false;  // Updates are left to the next forward; sums travel in another order every step.
   std::size_t bucket_bytes = std::size_t{1} << 40;
   Medium medium = Medium::inproc;
   Algorithm algorithm = Algorithm::automatic;  // Of all-reduce.
@@ -68,7 +69,8 @@ struct MeshRun {
 ProgramOptions reference_options();  // adamw with decay on the naive kernels.
 
 // kMeshSteps steps of one rank of a mesh, or alone.
-Outcome train_one(const MeshModel& model, ProgramOptions options, int micro, bool repeats = false);
+Outcome train_one(const MeshModel& model, ProgramOptions options, int micro, bool repeats = false,
+                  bool late = false);
 MeshRun train_on_mesh(const MeshModel& model, const ProgramOptions& base, const MeshCut& cut);
 
 double difference(const Tensor& a, const Tensor& b);  // The largest of any element.

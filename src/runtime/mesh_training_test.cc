@@ -1,6 +1,7 @@
 #include "runtime/mesh_training.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/rng.h"
@@ -36,8 +37,16 @@ Tensor make_input(const std::string& name, const Type& type, int step) {
   return tensor;
 }
 
+std::vector<std::int32_t> any_order(std::size_t count, int step) {
+  std::vector<std::int32_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  Rng rng{11, static_cast<std::uint64_t>(step)};
+  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  return order;
+}
+
 std::uint64_t bytes_sent(Communicator& communicator) {
-  std::uint64_t sum = 0;
+  std::uint64_t sum = communicator.overlaps() ? communicator.gradients()->traffic().bytes_sent : 0;
   for (const Mesh::Axis& axis : communicator.groups().mesh().axes()) {
     sum += communicator.groups().along(axis.name).traffic().bytes_sent;
   }
@@ -100,7 +109,7 @@ ProgramOptions reference_options() {
 }
 
 // Trains as one rank of a mesh, or alone, and returns what this rank has of the parameters.
-Outcome train_one(const MeshModel& model, ProgramOptions options, int micro, bool repeats) {
+Outcome train_one(const MeshModel& model, ProgramOptions options, int micro, bool repeats, bool late) {
   options.micro_batches = micro;
   const std::int64_t rows = kMeshBatch / micro;
   const std::unique_ptr<Graph> forward = model(rows);
@@ -108,7 +117,9 @@ Outcome train_one(const MeshModel& model, ProgramOptions options, int micro, boo
   StepMemory memory(program.layouts(), options.communicator);
   memory.initialize(program, 3);
   Executable& training = program.training();
+  HOCKET_CHECK(!late || training.can_update_late(), "this step cannot be late");
   Slot slot = training.make_slot();
+  Tensor hyper;  // That of the last update, which may still be under way.
   const AxisShare dp = options.place.mesh.share(options.place.rank, "dp");
   Outcome outcome;
   const std::uint64_t sent_before = options.communicator == nullptr ? 0 : bytes_sent(*options.communicator);
@@ -116,6 +127,7 @@ Outcome train_one(const MeshModel& model, ProgramOptions options, int micro, boo
     outcome.loss = 0;
     if (micro > 1) std::fill(memory.gradients.bytes().begin(), memory.gradients.bytes().end(), std::byte{0});
     std::vector<Tensor> bound;
+    Tensor next_hyper;
     for (int part = 0; part < micro; ++part) {
       for (const ValueId id : training.graph().values_of(Role::input)) {
         const ValueInfo& input = training.graph().value(id);
@@ -123,6 +135,12 @@ Outcome train_one(const MeshModel& model, ProgramOptions options, int micro, boo
         const bool is_batch = input.name != "hyper" && input.name != "dloss" && input.name != "key";
         if (is_batch) global.shape[0] = kMeshBatch;
         const Tensor whole = make_input(input.name, global, repeats && is_batch ? 0 : step);
+        if (input.name == "hyper") {
+          next_hyper = whole;
+          if (step == 0 && part == 0) hyper = Tensor(whole.dtype(), whole.shape());
+          training.bind(slot, input.name, hyper.bytes().data());
+          continue;
+        }
         IntList begin(static_cast<std::size_t>(global.shape.rank()), 0);
         const std::int64_t first = part * rows + dp.index * (rows / dp.count);
         if (is_batch) begin[0] = first;
@@ -137,9 +155,13 @@ Outcome train_one(const MeshModel& model, ProgramOptions options, int micro, boo
                                                  : static_cast<double>(loss.values<float>()[0]);
       training.run(Phase::backward, slot, memory.bindings());
     }
-    training.run(Phase::update, slot, memory.bindings());
+    std::copy(next_hyper.bytes().begin(), next_hyper.bytes().end(), hyper.bytes().begin());
+    late ? training.update_late(slot, memory.bindings())
+         : training.run(Phase::update, slot, memory.bindings());
     if (step == 0) outcome.first_loss = outcome.loss;
+    if (late) training.exchanges().set_order(any_order(training.exchanges().pieces(), step));
   }
+  training.finish_update();
   for (const Piece& piece : program.pieces(Role::parameter)) {
     const Tensor own = view_of(memory.parameters, piece);
     Tensor copy(own.dtype(), own.shape());
@@ -194,7 +216,7 @@ MeshRun train_on_mesh(const MeshModel& model, const ProgramOptions& base, const 
         for (const std::string& text : cut.places)
           options.place.declarations.push_back(Declaration::parse(text));
         run.ranks[static_cast<std::size_t>(groups.rank())] =
-            train_one(model, options, cut.micro, cut.repeats);
+            train_one(model, options, cut.micro, cut.repeats, cut.late);
       },
       cut.medium);
   return run;

@@ -119,6 +119,43 @@ TEST(PlacedProgram, ShardedAlongTheBatchTrainsAsOneWorker) {
   }
 }
 
+TEST(PlacedProgram, MayUpdateWhileTheNextForwardRuns) {
+  for (const auto& [model, spec] : models()) {
+    for (const char* mesh : {"dp=2", "dp=3"}) {
+      for (const std::size_t bytes : {512, 8192}) {
+        expect_serial(model, spec, {.mesh = mesh, .overlap = true, .late = true, .bucket_bytes = bytes});
+      }
+    }
+  }
+}
+
+// What is left to the next forward must not lie where that writes: not with clipping, whose factor does, nor
+// with slices that are gathered, nor where gradients are summed by the update.
+TEST(PlacedProgram, DoesNotUpdateLateWhatItMustNot) {
+  const auto can = [](const ProgramOptions& base, int zero, int micro) {
+    bool found = true;
+    run_ranks(2, [&](std::unique_ptr<Transport> transport) {
+      MeshGroups groups(std::move(transport), Mesh::parse("dp=2", 2));
+      Communicator communicator(groups, true);
+      ProgramOptions options = base;
+      options.communicator = &communicator;
+      options.zero = zero;
+      options.micro_batches = micro;
+      options.place.mesh = groups.mesh();
+      options.place.rank = groups.rank();
+      Program program(*named("mlp,hidden=8", image_samples(1, 4))(kMeshBatch), options);
+      if (groups.rank() == 0) found = program.training().can_update_late();
+    });
+    return found;
+  };
+  const ProgramOptions plain = reference_options();
+  EXPECT_TRUE(can(plain, 0, 1));
+  ProgramOptions clipped = plain;
+  clipped.optimizer.clip = 1;
+  EXPECT_FALSE(can(clipped, 0, 1));
+  for (const int level : {1, 2, 3}) EXPECT_FALSE(can(plain, level, 1));
+}
+
 TEST(PlacedProgram, MixesEveryWayOfCutting) {
   const CutModel gpt = cut_models().back();
   for (const int level : {1, 2, 3}) {

@@ -175,8 +175,9 @@ Program::Program(const Graph& forward, const ProgramOptions& options) : layouts_
   conversions_ = std::move(training.placed.conversions);
   copies_ = training.copies;
   std::unique_ptr<Graph> evaluation = evaluation_graph(forward, options, training);
-  training_ = std::make_unique<Executable>(std::move(training.placed.graph), layouts_,
-                                           training.placed.gradients, options.kernels, options.communicator);
+  training_ =
+      std::make_unique<Executable>(std::move(training.placed.graph), layouts_, training.placed.gradients,
+                                   options.kernels, options.communicator, options.bucket_bytes);
   evaluation_ = std::make_unique<Executable>(std::move(evaluation), layouts_, std::span<const Gradient>(),
                                              options.kernels, options.communicator);
   const AxisShare share = zero_options(options).share;

@@ -31,7 +31,7 @@ ActionRunner::ActionRunner(const TrainOptions& options, const PipelinePlan& plan
       time_(time),
       micro_batches_(session, plan, team.share("pp").index, options.micro_batches),
       dloss_(options.dtype == "f64" ? DType::f64 : DType::f32, {}) {
-  micro_batches_.bind_constants(dloss_.bytes().data(), reinterpret_cast<std::byte*>(&hyper_));
+  micro_batches_.bind_constants(dloss_.bytes().data(), reinterpret_cast<std::byte*>(&updating_));
 }
 
 void ActionRunner::begin_step(std::int64_t step, std::int64_t own_step) {
@@ -91,8 +91,20 @@ void ActionRunner::update(const PipelineAction& action, const BatchUnderWay& bat
   if (hooks_.before_update) hooks_.before_update(action, batch);
   Slot& slot = micro_batches_.slot(action);
   const Bindings bindings = micro_batches_.bindings(action);
-  time_.timed(Activity::update, [&] { session_.program().training().run(Phase::update, slot, bindings); });
+  updating_ = hyper_;
+  Executable& executable = session_.program().training();
+  time_.timed(Activity::update, [&] {
+    is_late_ ? executable.update_late(slot, bindings) : executable.run(Phase::update, slot, bindings);
+  });
   updated_ = &slot;
+}
+
+bool ActionRunner::can_update_late() const {
+  return options_.micro_batches == 1 && session_.program().training().can_update_late();
+}
+
+void ActionRunner::settle() {
+  time_.timed(Activity::update, [&] { session_.program().training().finish_update(); });
 }
 
 // Before an action of a pipeline, because the next stage goes on when its nodes have run; what these take is

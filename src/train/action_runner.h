@@ -49,6 +49,12 @@ class ActionRunner {
   // Throws Error where the loss is not finite, naming the first bad tensor.
   void perform(const PipelineAction& action, const BatchUnderWay& batch);
 
+  // An update may leave what waits for other ranks to the next forward; see Executable::update_late(). Until
+  // settle() nobody may look at the weights.
+  bool can_update_late() const;
+  void set_late(bool is_late) { is_late_ = is_late; }
+  void settle();
+
   MicroBatches& micro_batches() { return micro_batches_; }
   Hyper& hyper() { return hyper_; }
   double loss() const { return loss_; }  // Summed since it was last taken; only in the last stage not 0.
@@ -76,7 +82,9 @@ class ActionRunner {
   MicroBatches micro_batches_;
   ActionHooks hooks_;
   Tensor dloss_;
-  Hyper hyper_;
+  Hyper hyper_;     // Of this step,
+  Hyper updating_;  // and as updates read it, which may still be under way.
+  bool is_late_ = false;
   std::array<std::int64_t, 2> action_ns_{};  // What the last forward and backward took to compute.
   double loss_ = 0;
   const Slot* updated_ = nullptr;

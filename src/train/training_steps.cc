@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <numeric>
 #include <thread>
 
@@ -28,7 +30,8 @@ TrainingSteps::TrainingSteps(const StepContext& context)
             context.options.steps, context.calendar.per_epoch),
       feed_(context.given, context.options, context.team, context.data),
       actions_(context.options, context.plan, context.data.train->info(), rate_, straggler_,
-               place_.share.count, context.session, context.team, context.time) {
+               place_.share.count, context.session, context.team, context.time),
+      vote_(context.team) {
   const TrainOptions& options = context.options;
   const DataInfo& info = context.data.train->info();
   if (options.micro_batches > 1 && info.max_nonzeros > 0)
@@ -92,6 +95,8 @@ std::vector<std::int64_t> TrainingSteps::shares() const {
 void TrainingSteps::take() {
   time_.begin_step();
   actions_.begin_step(step_, own_step_);
+  is_late_ = may_update_late();
+  actions_.set_late(is_late_);
   if (peers_) peer_step_ = step_of_peer(0, 0);
   const std::int64_t samples = stream_            ? pass_batch_of_stream()
                                : place_.is_driver ? pass_batch()
@@ -101,6 +106,7 @@ void TrainingSteps::take() {
   samples_ += samples;
   if (peers_) meet_after_update();
   if (have_met_ && !is_under_way()) agree_to_stop();
+  if (orders_exchanges_after(step_)) order_exchanges();
   time_.end_step();
   if (balance_ && balance_->is_due(step_)) rebalance();
 }
@@ -240,11 +246,47 @@ void TrainingSteps::rebalance() {
                   std::accumulate(shares.begin(), shares.end(), std::int64_t{0})));
 }
 
-// So that all ranks end with the same step.
+// Where the weights of the next steps are all that is wanted of it.
+bool TrainingSteps::may_update_late() const {
+  return actions_.can_update_late() && team_.mesh().size_of("dp") == team_.size() &&
+         step_ + 1 != next_drain() && !orders_exchanges_after(step_ + 1);
+}
+
+// Early, when the first steps have been seen, and ever more seldom.
+bool TrainingSteps::orders_exchanges_after(std::int64_t step) const {
+  const auto done = static_cast<std::uint64_t>(step - first_step_);
+  return actions_.can_update_late() && done >= 4 && std::has_single_bit(done);
+}
+
+// As the first rank has seen it best.
+void TrainingSteps::order_exchanges() {
+  Exchanges& exchanges = with_.session.program().training().exchanges();
+  const std::vector<std::int32_t> own = exchanges.plan_order();
+  std::vector<std::int32_t> order(own.size());
+  time_.timed(Activity::communicate, [&] {
+    const std::string bytes(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(own[0]));
+    const std::string first = team_.gather(team_.is_first() ? bytes : "").front();
+    HOCKET_CHECK(first.size() == bytes.size(), "an order of {} bytes, not {}", first.size(), bytes.size());
+    std::memcpy(order.data(), first.data(), first.size());
+  });
+  exchanges.set_order(order);
+}
+
+// So that all ranks end with the same step: the next one where the update is late.
 void TrainingSteps::agree_to_stop() {
-  is_stopped_ = with_.stop.load(std::memory_order_relaxed);
-  if (team_.is_alone()) return;
-  time_.timed(Activity::communicate, [&] { is_stopped_ = team_.any(is_stopped_); });
+  const bool wants = with_.stop.load(std::memory_order_relaxed);
+  if (team_.is_alone()) {
+    is_stopped_ = wants;
+    return;
+  }
+  if (!is_late_) {
+    time_.timed(Activity::communicate, [&] { is_stopped_ = vote_.now(wants); });
+    return;
+  }
+  const std::int64_t start = now_ns();
+  is_stopped_ = vote_.behind(wants);
+  time_.add(Activity::update, now_ns() - start);  // computed_ns() takes out what was waiting.
+  if (is_stopped_) actions_.settle();
 }
 
 }  // namespace hocket

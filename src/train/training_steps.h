@@ -12,6 +12,7 @@
 #include "train/stage_notes.h"
 #include "train/step_calendar.h"
 #include "train/step_recorder.h"
+#include "train/stop_vote.h"
 
 namespace hocket {
 
@@ -68,6 +69,9 @@ class TrainingSteps {
   PeerStep step_of_peer(double loss, std::int64_t samples);
   void meet_after_update();
   void rebalance();
+  bool orders_exchanges_after(std::int64_t step) const;
+  bool may_update_late() const;
+  void order_exchanges();
   void agree_to_stop();
 
   StepContext with_;
@@ -83,6 +87,7 @@ class TrainingSteps {
   std::optional<BatchStream> stream_;
   std::optional<Balance> balance_;
   std::optional<LazyDecay> lazy_decay_;
+  StopVote vote_;
 
   std::int64_t step_computed_ = 0;  // computed_ns() before the step's first action,
   double step_loss_ = 0;            // and the loss.
@@ -98,6 +103,7 @@ class TrainingSteps {
   bool have_met_ = true;                             // Without peers, after every step.
   bool has_own_pace_ = false;
   bool is_stopped_ = false;
+  bool is_late_ = false;  // The update of this step.
 };
 
 // Whether the decay of the weights is not the optimizer's but lazy.
