@@ -79,43 +79,51 @@ void Executable::prepare(KernelSet kernels, Communicator* communicator, std::siz
   pointers_.resize(most_operands);
 }
 
-// An update can be late if it reads and writes what outlives the step, and if the exchanges that it awaits
-// are all started before anybody waits for one.
-void Executable::prepare_late_updates() {
+// Which update writes a value. Nothing where updates cannot be late: where one reads or writes what does not
+// outlive the step or what another has written, or where an exchange is awaited before all have begun.
+std::optional<std::unordered_map<ValueId, std::size_t>> Executable::late_writers() const {
   const auto is_exchange = [](const Instruction& one) { return one.exchange.has_value(); };
   const auto awaits = [](const Instruction& one) { return !one.awaited.empty(); };
   const auto lasts = [](Location at) { return at.space != Space::slot && at.space != Space::work; };
   const std::vector<Instruction>& forward = sequence_at(Phase::forward, 0).instructions;
   const std::vector<Instruction>& backward = sequence_at(Phase::backward, 0).instructions;
-  const std::vector<Instruction>& updates = sequence_at(Phase::update, 0).instructions;
   if (chunks() != 1 || !transfers_.empty() || std::none_of(backward.begin(), backward.end(), is_exchange) ||
       std::any_of(forward.begin(), forward.end(), is_exchange) ||
       std::any_of(backward.begin(), backward.end(), awaits))
-    return;
-  std::unordered_map<ValueId, std::size_t> writer;  // Of a value, in the update phase.
+    return std::nullopt;
+  std::unordered_map<ValueId, std::size_t> writer;
+  const std::vector<Instruction>& updates = sequence_at(Phase::update, 0).instructions;
   for (std::size_t i = 0; i < updates.size(); ++i) {
     const Node& node = graph_->nodes()[static_cast<std::size_t>(updates[i].node)];
-    if (is_exchange(updates[i]) || CollectiveKernel::is_for(node)) return;
-    if (!std::all_of(updates[i].operands.begin(), updates[i].operands.end(), lasts)) return;
-    for (const ValueId id : node.inputs) {
-      if (writer.contains(id)) return;
-    }
+    const auto is_written = [&](ValueId id) { return writer.contains(id); };
+    if (CollectiveKernel::is_for(node) ||
+        !std::all_of(updates[i].operands.begin(), updates[i].operands.end(), lasts) ||
+        std::any_of(node.inputs.begin(), node.inputs.end(), is_written))
+      return std::nullopt;
     for (const int updated : node.op->updates()) writer[node.inputs[static_cast<std::size_t>(updated)]] = i;
   }
+  return writer;
+}
+
+void Executable::prepare_late_updates() {
+  const auto writers = late_writers();
+  if (!writers) return;
+  const std::vector<Instruction>& forward = sequence_at(Phase::forward, 0).instructions;
+  const std::vector<Instruction>& updates = sequence_at(Phase::update, 0).instructions;
   std::vector<int> urgencies(exchanges_.count(), static_cast<int>(forward.size()));
   late_.resize(forward.size());
   is_late_.assign(updates.size(), false);
   std::vector<bool> is_needed(updates.size(), false);
   std::unordered_map<ValueId, ValueId> source;  // Of an alias.
+  const auto source_of = [&](ValueId id) { return source.contains(id) ? source.at(id) : id; };
   std::size_t at = 0;
   for (std::size_t i = 0; i < graph_->nodes().size() && at < forward.size(); ++i) {
     const Node& node = graph_->nodes()[i];
-    const auto source_of = [&](ValueId id) { return source.contains(id) ? source.at(id) : id; };
     if (is_alias(*graph_, node)) source[node.outputs[0]] = source_of(node.inputs[0]);
     if (forward[at].node != static_cast<int>(i)) continue;
     for (const ValueId id : node.inputs) {
-      const auto found = writer.find(source_of(id));
-      if (found == writer.end() || is_needed[found->second]) continue;
+      const auto found = writers->find(source_of(id));
+      if (found == writers->end() || is_needed[found->second]) continue;
       is_needed[found->second] = true;
       late_[at].push_back(found->second);
       for (const std::size_t exchange : updates[found->second].awaited)

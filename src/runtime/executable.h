@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/arena_layout.h"
@@ -69,10 +70,10 @@ class Executable {
   void await_first(Phase phase, Slot& slot, int chunk = 0);
 
   // Whether the update can wait for sums of gradients until the next forward needs what it writes: where
-  // these travel in the background and each update reads nothing else that lasts no longer than the step.
+  // these travel in the background and updates read nothing that does not outlive the step.
   bool can_update_late() const { return !late_.empty(); }
   // As run(Phase::update), but leaves to the next forward, of any slot, what is not there yet. Until that has
-  // run nobody else may look at parameters and state, or change what is bound to the slot.
+  // run nobody else may look at parameters and state, or change what updates read of what is bound.
   void update_late(Slot& slot, const Bindings& bindings);
   void finish_update();  // What is left of it.
   Exchanges& exchanges() { return exchanges_; }
@@ -111,6 +112,7 @@ class Executable {
   };
 
   void prepare(KernelSet kernels, Communicator* communicator, std::size_t piece_bytes);
+  std::optional<std::unordered_map<ValueId, std::size_t>> late_writers() const;
   void prepare_late_updates();
   Sequence& sequence_of(const Node& node);
   const Sequence& sequence_at(Phase phase, int chunk) const;  // Empty where the rank has no such nodes.
@@ -128,10 +130,10 @@ class Executable {
   std::vector<std::byte*> pointers_;  // The operands of the instruction that runs.
   Communicator* communicator_ = nullptr;
   Exchanges exchanges_;
-  std::vector<std::vector<std::size_t>>
-      late_;                   // By node of forward: the updates that it is the first to need,
-  std::vector<bool> is_late_;  // by their places in the update phase, and those that wait.
-  Slot* late_slot_ = nullptr;  // Null when none does.
+  // By node of forward: the updates that it is the first to need, by their places in the update phase.
+  std::vector<std::vector<std::size_t>> late_;
+  std::vector<bool> is_late_;  // Of these: still waits,
+  Slot* late_slot_ = nullptr;  // and for this slot; null when none does.
   Bindings late_bindings_;
   Arena work_;
   Arena scratch_;
