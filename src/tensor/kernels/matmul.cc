@@ -5,6 +5,7 @@
 #include "tensor/kernels/isa.h"
 #include "tensor/kernels/matrix.h"
 #include "tensor/kernels/sgemm.h"
+#include "tensor/kernels/strassen_matmul.h"
 #include "tensor/kernels/threads.h"
 #include "tensor/kernels/transposed_matmul.h"
 
@@ -130,6 +131,7 @@ class DnnlMatmul final : public Kernel {
 std::unique_ptr<Kernel> make_product(const MatmulSpec& spec, bool swap) {
   if (spec.dtype != DType::f32 || spec.m * spec.n * spec.k * spec.batch == 0) return nullptr;
   if (spec.input_dtype == DType::f32) {
+    if (std::unique_ptr<Kernel> strassen = make_strassen_matmul(spec, swap)) return strassen;
     std::unique_ptr<Kernel> transposed = swap ? nullptr : make_transposed_matmul(spec);
     return transposed != nullptr ? std::move(transposed) : std::make_unique<SgemmKernel>(spec, swap);
   }

@@ -1,0 +1,74 @@
+#include "tensor/kernels/strassen_matmul.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tensor/kernels/oracle.h"
+#include "tensor/reference/matrix.h"
+
+namespace hocket::kernel {
+namespace {
+
+constexpr double kTolerance = 4e-6;  // Of a product, of which k make an element.
+
+std::vector<Operand> operands(const MatmulSpec& s) {
+  std::vector<Operand> in = {random_floats(s.m * s.k, 1), random_floats(s.k * s.n, 2)};
+  if (s.has_bias) in.push_back(random_floats(s.n, 3));
+  return in;
+}
+
+void check(const MatmulSpec& s) {
+  const auto kernel = make_strassen_matmul(s, false);
+  const std::string what = fmt::format("{}x{}x{} ta={} tb={} bias={}", s.m, s.n, s.k, s.ta, s.tb, s.has_bias);
+  ASSERT_NE(kernel, nullptr) << what;
+  expect_same(kernel, reference::make_matmul(s), operands(s), {Operand(DType::f32, s.m * s.n)},
+              kTolerance * std::sqrt(s.k), what);
+}
+
+TEST(StrassenMatmul, AgreesWithTheReferenceForEveryTransposeAndEpilogue) {
+  for (const bool is_flat : {false, true}) {
+    for (const int flags : {0, 1, 2, 3, 4, 7, 9, 14, 15}) {
+      check({.m = is_flat ? 128 : 512,
+             .n = is_flat ? 512 : 128,
+             .k = 256,
+             .ta = (flags & 1) != 0,
+             .tb = (flags & 2) != 0,
+             .has_bias = (flags & 4) != 0,
+             .activation = (flags & 8) != 0 ? Activation::relu : Activation::none});
+    }
+  }
+}
+
+TEST(StrassenMatmul, AgreesWithTheReferenceWhereRowsColumnsAndDepthAreUneven) {
+  for (const int flags : {0, 1, 2, 3}) {
+    const bool ta = (flags & 1) != 0, tb = (flags & 2) != 0;
+    check(
+        {.m = 203, .n = 261, .k = 452, .ta = ta, .tb = tb, .has_bias = true, .activation = Activation::relu});
+    check({.m = 131, .n = 579, .k = 404, .ta = ta, .tb = tb, .has_bias = true});
+    check({.m = 1030, .n = 129, .k = 132, .ta = ta, .tb = tb});
+  }
+}
+
+TEST(StrassenMatmul, AgreesWithTheReferenceWhereColumnsGoInSlices) {
+  check({.m = 640, .n = 1162, .k = 128, .has_bias = true, .activation = Activation::relu});
+}
+
+TEST(StrassenMatmul, DoesNotDependOnTheNumberOfThreads) {
+  for (const std::int64_t m : {130, 600}) {
+    const MatmulSpec s{.m = m, .n = 400, .k = 400, .tb = true, .has_bias = true};
+    expect_same(with_threads(2, make_strassen_matmul(s, false)), make_strassen_matmul(s, false), operands(s),
+                {Operand(DType::f32, s.m * s.n)}, 0, "threads");
+  }
+}
+
+TEST(StrassenMatmul, LeavesOutProductsForWhichItDoesNotPay) {
+  EXPECT_EQ(make_strassen_matmul({.m = 64, .n = 64, .k = 64}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.m = 4096, .n = 127, .k = 256}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.m = 4096, .n = 128, .k = 257}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.batch = 2, .m = 4096, .n = 128, .k = 256}, false), nullptr);
+}
+
+}  // namespace
+}  // namespace hocket::kernel
