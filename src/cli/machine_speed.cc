@@ -10,9 +10,11 @@
 
 #include "cli/machine.h"
 #include "tensor/arena.h"
-#include "tensor/kernels/matrix.h"
+#include "tensor/kernels/isa.h"
 #include "tensor/kernels/peak.h"
+#include "tensor/kernels/sgemm.h"
 #include "tensor/kernels/threads.h"
+#include "tensor/tensor.h"
 #include "train/file_system.h"
 
 namespace hocket {
@@ -62,23 +64,19 @@ double measure_peak_flops(int threads) { return on_threads(threads, kernel::meas
 
 double measure_copy_bandwidth(int threads) { return on_threads(threads, copy_rate); }
 
+// By the plain sum: Strassen's algorithm would exceed what the machine can do of it.
 double measure_product_flops(int threads) {
   constexpr std::int64_t kSize = 1024;
   constexpr double kFlops = 2.0 * kSize * kSize * kSize;
+  kernel::cap_dnnl_isa();
   kernel::set_num_threads(threads);
-  MatmulSpec spec;
-  spec.m = spec.n = spec.k = kSize;
-  const std::unique_ptr<Kernel> product = kernel::make_matmul(spec);
-  const Arena a(kSize * kSize * sizeof(float));
-  const Arena b(kSize * kSize * sizeof(float));
-  const Arena y(kSize * kSize * sizeof(float));
-  const Arena scratch(product->scratch_bytes());
-  std::byte* const in[] = {a.data(), b.data()};
-  std::byte* const out[] = {y.data()};
+  kernel::adopt_num_threads();
+  const Tensor a(DType::f32, {kSize, kSize}), b(DType::f32, {kSize, kSize}), y(DType::f32, {kSize, kSize});
   double best = 0;
   for (int i = 0; i < 6; ++i) {  // The first ones warm up.
     const Clock::time_point start = Clock::now();
-    product->run(in, out, scratch.data());
+    kernel::sgemm(kSize, kSize, kSize, {a.values<float>().data(), kSize}, {b.values<float>().data(), kSize},
+                  y.values<float>().data(), kSize);
     best = std::max(best, kFlops / seconds_since(start));
   }
   return best;

@@ -130,12 +130,20 @@ HWY_INLINE void put_sums(const float* x, Parts parts, const Lane& lane, float* a
   }
 }
 
+HWY_INLINE void fetch_parts(const float* x, Parts parts) {
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) __builtin_prefetch(x + i / 4 * parts.row + i % 4 * parts.column);
+}
+
+constexpr std::int64_t kRowsAhead = 4;
+
 // The panels of `rows` rows of `width` floats, `stride` apart, of the first part.
 template <bool kLeft>
 HWY_INLINE void put_panels(const float* x, std::int64_t stride, Parts parts, std::int64_t rows,
                            std::int64_t width, float* to, std::int64_t panel) {
   for (std::int64_t row = 0; row < rows; ++row, x += stride) {
     for_vectors(static_cast<std::size_t>(width), [&](std::size_t i, auto lane) HWY_ATTR {
+      if (!kLeft && row + kRowsAhead < rows) fetch_parts(x + kRowsAhead * stride + i, parts);
       put_sums<kLeft>(x + i, parts, lane, to, panel);
       to += kLanes;
     });
