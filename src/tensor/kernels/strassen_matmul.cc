@@ -424,7 +424,8 @@ constexpr std::int64_t kSliceColumns = 1024;  // and of n: their panels of b sta
 constexpr std::int64_t kRowUnit = kSide * kMostLanes;
 constexpr std::int64_t kColumnUnit = 2 * kRowUnit;
 constexpr std::int64_t kMostBlockFloats = 16 * kMostLanes;
-constexpr std::int64_t kPadsOfColumn = 2;    // A column's share of kPad in a panel, with vectors of four.
+constexpr std::int64_t kLeastLanes = 8;  // With fewer, oneDNN is faster.
+constexpr std::int64_t kPadsOfColumn = kPad / (2 * kLeastLanes);
 constexpr std::int64_t kTransposeRows = 64;  // That one thread transposes at a time.
 constexpr std::int64_t kLeastDepth = 128;
 constexpr std::int64_t kLeastWork = std::int64_t{1} << 24;  // Multiplications.
@@ -580,7 +581,7 @@ bool is_supported(const MatmulSpec& s) {
 }  // namespace
 
 std::unique_ptr<Kernel> make_strassen_matmul(const MatmulSpec& spec, bool swap) {
-  if (!is_supported(spec)) return nullptr;
+  if (!is_supported(spec) || HWY_DYNAMIC_DISPATCH(vector_floats)() < kLeastLanes) return nullptr;
   return std::make_unique<StrassenMatmul>(spec, swap);
 }
 
