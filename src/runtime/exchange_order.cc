@@ -29,4 +29,14 @@ std::vector<std::int32_t> order_exchanges(std::span<const ExchangeCourse> course
   return order;
 }
 
+bool is_order(std::span<const std::int32_t> order) {
+  std::vector<bool> is_named(order.size(), false);
+  for (const std::int32_t number : order) {
+    if (number < 0 || static_cast<std::size_t>(number) >= order.size()) return false;
+    if (is_named[static_cast<std::size_t>(number)]) return false;
+    is_named[static_cast<std::size_t>(number)] = true;
+  }
+  return true;
+}
+
 }  // namespace hocket

@@ -18,4 +18,7 @@ struct ExchangeCourse {
 // so that one of them plans for all.
 std::vector<std::int32_t> order_exchanges(std::span<const ExchangeCourse> courses);
 
+// Whether `order`, which another rank sent, names each of its exchanges once.
+bool is_order(std::span<const std::int32_t> order);
+
 }  // namespace hocket

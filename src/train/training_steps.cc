@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "runtime/exchange_order.h"
 
 namespace hocket {
 
@@ -266,8 +267,9 @@ void TrainingSteps::order_exchanges() {
   time_.timed(Activity::communicate, [&] {
     const std::string bytes(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(own[0]));
     const std::string first = team_.gather(team_.is_first() ? bytes : "").front();
-    HOCKET_CHECK(first.size() == bytes.size(), "an order of {} bytes, not {}", first.size(), bytes.size());
-    std::memcpy(order.data(), first.data(), first.size());
+    if (first.size() == bytes.size()) std::memcpy(order.data(), first.data(), first.size());
+    if (first.size() != bytes.size() || !is_order(order))
+      throw NetError("rank 0 sent {} bytes that are no order of {} exchanges", first.size(), own.size());
   });
   exchanges.set_order(order);
 }
