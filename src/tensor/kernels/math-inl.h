@@ -20,20 +20,27 @@ HWY_INLINE Vec polynomial(Vec x, float c0, Rest... rest) {
   return hn::MulAdd(x, polynomial(x, rest...), splat(c0));
 }
 
+// x·2ⁿ, where neither is beyond the normal floats and n stands in the last bits of kShift + n.
+constexpr float kShift = 0x1.8p23F;
+HWY_INLINE Vec times_power_of_two(Vec x, Vec shifted) {
+  const hn::RebindToSigned<Floats> ints;
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(ints, shifted));
+  return hn::BitCast(kFloats, hn::Add(hn::BitCast(ints, x), exponent));
+}
+
 // eˣ for x ≤ 88; below -87.3 it is 0. Relative error 1.2e-7.
 //
-// x = n·ln 2 + r with |r| ≤ ln 2 / 2; eʳ = 1 + r + r²·P(r); 2ⁿ is put together from its exponent bits.
+// x = n·ln 2 + r with |r| ≤ ln 2 / 2; adding kShift rounds to the whole number n.
 HWY_INLINE Vec exp_small(Vec x) {
   constexpr float kLowest = -87.3F;
-  const hn::RebindToSigned<Floats> ints;
   const Vec clamped = hn::Min(splat(88.0F), hn::Max(splat(kLowest), x));
-  const Vec n = hn::Round(hn::Mul(clamped, splat(1.44269504F)));
+  const Vec shifted = hn::MulAdd(clamped, splat(1.44269504F), splat(kShift));
+  const Vec n = hn::Sub(shifted, splat(kShift));
   const Vec high = hn::NegMulAdd(n, splat(0.693145752F), clamped);  // ln 2 in two parts, the first one short.
   const Vec r = hn::NegMulAdd(n, splat(1.42860677e-6F), high);
-  const Vec p = polynomial(r, 0.499999926F, 0.166665087F, 0.0416685283F, 0.00837013498F, 0.00138116625F);
-  const Vec e = hn::Add(hn::MulAdd(hn::Mul(r, r), p, r), splat(1.0F));
-  const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(ints, n), hn::Set(ints, 127)));
-  return hn::IfThenZeroElse(hn::Lt(x, splat(kLowest)), hn::Mul(e, hn::BitCast(kFloats, exponent)));
+  const Vec e =
+      polynomial(r, 1.0F, 1.0F, 0.499999926F, 0.166665087F, 0.0416685283F, 0.00837013498F, 0.00138116625F);
+  return hn::IfThenZeroElse(hn::Lt(x, splat(kLowest)), times_power_of_two(e, shifted));
 }
 
 // eˣ over the whole range of f32, infinity included.
@@ -56,20 +63,24 @@ HWY_INLINE Vec tanh(Vec x) {
   return hn::IfThenElse(hn::Lt(magnitude, splat(0.625F)), near, hn::CopySign(far, x));
 }
 
-// Of the normal distribution: its cumulative function Φ and exp(-x²/2).
+// Of the normal distribution, at a = min(|x|, 12.5): exp(-a²/2) and Φ(-a) as a multiple of that.
 struct Normal {
-  Vec cumulative, bell;
+  Vec a, bell, ratio;
 };
 
-// With z = |x|/√2, erfc(z) = exp(-z²)·Q(t) and t = 1/(1 + p·z), Q a polynomial: 1e-7 relative even far out.
+// exp(-a²/2) = 2ⁿ·2ᶠ with |f| ≤ ½. The ratio is a minimax fit whose relative error grows as that of the bell
+// does: 5.5e-8·(1 + a²/2).
 HWY_INLINE Normal normal(Vec x) {
-  const Vec z = hn::Mul(hn::Abs(x), splat(0.707106781F));
-  const Vec t = hn::Div(splat(1.0F), hn::MulAdd(z, splat(0.3275911F), splat(1.0F)));
-  const Vec bell = exp_small(hn::Mul(hn::Mul(x, x), splat(-0.5F)));
-  const Vec q = hn::Mul(t, polynomial(t, 0.185068993F, 0.180499003F, 0.207261312F, 0.0210697555F,
-                                      0.461264797F, -0.41445341F, 0.501577304F, -0.142287662F));
-  const Vec tail = hn::Mul(splat(0.5F), hn::Mul(bell, q));
-  return {hn::IfThenElse(hn::Lt(x, zero()), tail, hn::Sub(splat(1.0F), tail)), bell};
+  constexpr float kMinusHalfLog2E = -0.721347520F;
+  const Vec a = hn::Min(splat(12.5F), hn::Abs(x));
+  const Vec square = hn::Mul(a, a);
+  const Vec shifted = hn::MulAdd(square, splat(kMinusHalfLog2E), splat(kShift));
+  const Vec f = hn::MulSub(square, splat(kMinusHalfLog2E), hn::Sub(shifted, splat(kShift)));
+  const Vec power =
+      polynomial(f, 1.00000007F, 0.693146967F, 0.240221193F, 0.0555071345F, 0.00967556235F, 0.00132764777F);
+  const Vec upper = polynomial(a, 0.499999973F, 0.341311183F, 0.107813940F, 0.0143133701F);
+  const Vec lower = polynomial(a, 1.0F, 1.48050345F, 0.896934245F, 0.269846043F, 0.0358906643F);
+  return {a, times_power_of_two(power, shifted), hn::Div(upper, lower)};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -28,10 +28,14 @@ struct Sigmoid {
   HWY_INLINE Vec operator()(Vec dy, Vec y) const { return hn::Mul(dy, hn::NegMulAdd(y, y, y)); }
 };
 struct Gelu {
-  HWY_INLINE Vec operator()(Vec x) const { return hn::Mul(x, normal(x).cumulative); }
-  HWY_INLINE Vec operator()(Vec dy, Vec x) const {  // Φ(x) + x·φ(x)
+  HWY_INLINE Vec operator()(Vec x) const {  // x·Φ(x) = max(x, 0) − |x|·Φ(-|x|)
     const Normal n = normal(x);
-    return hn::Mul(dy, hn::MulAdd(hn::Mul(x, n.bell), splat(0.398942280F), n.cumulative));
+    return hn::NegMulAdd(hn::Mul(n.a, n.bell), n.ratio, relu(x));
+  }
+  HWY_INLINE Vec operator()(Vec dy, Vec x) const {  // Φ(x) + x·φ(x), which at -x is 1 minus that.
+    const Normal n = normal(x);
+    const Vec below = hn::Mul(n.bell, hn::NegMulAdd(n.a, splat(0.398942280F), n.ratio));
+    return hn::Mul(dy, hn::IfThenElse(hn::Lt(x, zero()), below, hn::Sub(splat(1.0F), below)));
   }
 };
 struct Exp {

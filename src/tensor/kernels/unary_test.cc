@@ -47,6 +47,15 @@ TEST(Unary, KeepsInfinityAndNan) {
   }
 }
 
+TEST(Unary, GeluFarOutAgreesWithTheReference) {
+  const Operand x = floats({std::nanf(""), 12.4F, -12.4F, 13, -13, 200, -200, 1e30F, -1e30F});
+  const Operand y(DType::f32, x.count()), dy = random_floats(x.count(), 1);
+  expect_same(make_unary({Unary::gelu, x.count()}), reference::make_unary({Unary::gelu, x.count()}), {x}, {y},
+              kTolerance, "gelu");
+  expect_same(make_unary_grad({Unary::gelu, x.count()}), reference::make_unary_grad({Unary::gelu, x.count()}),
+              {dy, x}, {y}, kTolerance, "gelu_grad");
+}
+
 TEST(Unary, ReluKeepsNan) {
   const Operand x = floats({std::nanf(""), -1, 1}), y(DType::f32, 3);
   std::byte* in[] = {x.data()};
