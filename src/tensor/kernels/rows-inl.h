@@ -63,18 +63,24 @@ HWY_INLINE float exp_row(const float* x, float* y, std::size_t width, float high
   });
 }
 
-HWY_INLINE void scale_row(float* x, std::size_t width, float factor) {
+HWY_INLINE void scale_row(const float* x, float* y, std::size_t width, float factor) {
   for_vectors(width, [&](std::size_t i, auto lane)
-                         HWY_ATTR { lane.store(hn::Mul(lane.load(x + i), splat(factor)), x + i); });
+                         HWY_ATTR { lane.store(hn::Mul(lane.load(x + i), splat(factor)), y + i); });
 }
 
-// dx = scale·y·(dy − Σ dy·y)
-HWY_INLINE void softmax_grad_row(const float* dy, const float* y, float* dx, std::size_t width, float scale) {
-  const Vec dot = splat(dot_rows(dy, y, width));
+HWY_INLINE void scale_row(float* x, std::size_t width, float factor) { scale_row(x, x, width, factor); }
+
+// dx = scale·y·(dy − dot), where dot = Σ dy·y
+HWY_INLINE void softmax_grad_row(const float* dy, const float* y, float* dx, std::size_t width, float dot,
+                                 float scale) {
   for_vectors(width, [&](std::size_t i, auto lane) HWY_ATTR {
-    const Vec centred = hn::Sub(lane.load(dy + i), dot);
+    const Vec centred = hn::Sub(lane.load(dy + i), splat(dot));
     lane.store(hn::Mul(hn::Mul(lane.load(y + i), splat(scale)), centred), dx + i);
   });
+}
+
+HWY_INLINE void softmax_grad_row(const float* dy, const float* y, float* dx, std::size_t width, float scale) {
+  softmax_grad_row(dy, y, dx, width, dot_rows(dy, y, width), scale);
 }
 
 }  // namespace HWY_NAMESPACE
