@@ -9,10 +9,10 @@
 #include "tensor/kernels/threads.h"
 #include "tensor/kernels/transposed_matmul.h"
 
-// f32 products go through oneDNN's sgemm, which packs its operands itself and comes within a tenth of the
-// processor's peak for every shape of the bundled models; bias and activation follow while a tile is in
-// cache. Tiles depend on the shape alone, so that the result does not depend on the number of threads. bf16
-// operands go through a primitive.
+// f32 products, but for large ones (strassen_matmul.h), go through oneDNN's sgemm, which packs its operands
+// itself and comes within a tenth of the processor's peak for every shape of the bundled models; bias and
+// activation follow while a tile is in cache. Tiles depend on the shape alone, so that the result does not
+// depend on the number of threads. bf16 operands go through a primitive.
 namespace hocket::kernel {
 namespace {
 

@@ -11,8 +11,6 @@ struct Matrix {
   bool is_transposed = false;
 };
 
-inline Matrix transposed(const float* data, std::int64_t stride) { return {data, stride, true}; }
-
 // y (m, n; rows y_stride apart) = a (m, k) · b (k, n), or y + that, by oneDNN. The ISA must have been capped
 // (isa.h) and the number of threads adopted (threads.h); inside a parallel loop it runs on the calling thread
 // alone.

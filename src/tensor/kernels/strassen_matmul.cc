@@ -427,8 +427,7 @@ constexpr std::int64_t kMostBlockFloats = 16 * kMostLanes;
 constexpr std::int64_t kLeastLanes = 8;  // With fewer, oneDNN is faster.
 constexpr std::int64_t kPadsOfColumn = kPad / (2 * kLeastLanes);
 constexpr std::int64_t kTransposeRows = 64;  // That one thread transposes at a time.
-constexpr std::int64_t kLeastDepth = 128;
-constexpr std::int64_t kLeastWork = std::int64_t{1} << 24;  // Multiplications.
+constexpr std::int64_t kLeast = 256;         // Of m, n and k: below, packing takes much of what it saves.
 
 constexpr std::int64_t whole(std::int64_t count, std::int64_t unit) { return count / unit * unit; }
 
@@ -574,7 +573,7 @@ class StrassenMatmul final : public Kernel {
 bool is_supported(const MatmulSpec& s) {
   const std::int64_t down = is_flat(s) ? kColumnUnit : kRowUnit, across = is_flat(s) ? kRowUnit : kColumnUnit;
   const std::int64_t inside = whole(s.m, down) * whole(s.n, across);
-  return s.batch == 1 && s.k % kSide == 0 && s.k >= kLeastDepth && s.m * s.n * s.k >= kLeastWork &&
+  return s.batch == 1 && std::min({s.m, s.n, s.k}) >= kLeast && s.k % kSide == 0 &&
          8 * inside >= 7 * s.m * s.n;
 }
 

@@ -31,8 +31,8 @@ void check(const MatmulSpec& s) {
 TEST(StrassenMatmul, AgreesWithTheReferenceForEveryTransposeAndEpilogue) {
   for (const bool is_flat : {false, true}) {
     for (const int flags : {0, 1, 2, 3, 4, 7, 9, 14, 15}) {
-      check({.m = is_flat ? 128 : 512,
-             .n = is_flat ? 512 : 128,
+      check({.m = is_flat ? 256 : 512,
+             .n = is_flat ? 512 : 256,
              .k = 256,
              .ta = (flags & 1) != 0,
              .tb = (flags & 2) != 0,
@@ -46,19 +46,19 @@ TEST(StrassenMatmul, AgreesWithTheReferenceWhereRowsColumnsAndDepthAreUneven) {
   for (const int flags : {0, 1, 2, 3}) {
     const bool ta = (flags & 1) != 0, tb = (flags & 2) != 0;
     check(
-        {.m = 203, .n = 261, .k = 452, .ta = ta, .tb = tb, .has_bias = true, .activation = Activation::relu});
-    check({.m = 131, .n = 579, .k = 404, .ta = ta, .tb = tb, .has_bias = true});
-    check({.m = 1030, .n = 129, .k = 132, .ta = ta, .tb = tb});
+        {.m = 331, .n = 261, .k = 452, .ta = ta, .tb = tb, .has_bias = true, .activation = Activation::relu});
+    check({.m = 269, .n = 579, .k = 292, .ta = ta, .tb = tb, .has_bias = true});
+    check({.m = 600, .n = 259, .k = 340, .ta = ta, .tb = tb});
   }
 }
 
 TEST(StrassenMatmul, AgreesWithTheReferenceWhereColumnsGoInSlices) {
-  check({.m = 640, .n = 1162, .k = 128, .has_bias = true, .activation = Activation::relu});
+  check({.m = 640, .n = 1162, .k = 256, .has_bias = true, .activation = Activation::relu});
 }
 
 TEST(StrassenMatmul, DoesNotDependOnTheNumberOfThreads) {
-  for (const std::int64_t m : {130, 600}) {
-    const MatmulSpec s{.m = m, .n = 400, .k = 400, .tb = true, .has_bias = true};
+  for (const std::int64_t m : {260, 600}) {
+    const MatmulSpec s{.m = m, .n = 520, .k = 520, .tb = true, .has_bias = true};
     if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "no AVX2 here: all products are oneDNN's";
     expect_same(with_threads(2, make_strassen_matmul(s, false)), make_strassen_matmul(s, false), operands(s),
                 {Operand(DType::f32, s.m * s.n)}, 0, "threads");
@@ -66,10 +66,10 @@ TEST(StrassenMatmul, DoesNotDependOnTheNumberOfThreads) {
 }
 
 TEST(StrassenMatmul, LeavesOutProductsForWhichItDoesNotPay) {
-  EXPECT_EQ(make_strassen_matmul({.m = 64, .n = 64, .k = 64}, false), nullptr);
-  EXPECT_EQ(make_strassen_matmul({.m = 4096, .n = 127, .k = 256}, false), nullptr);
-  EXPECT_EQ(make_strassen_matmul({.m = 4096, .n = 128, .k = 257}, false), nullptr);
-  EXPECT_EQ(make_strassen_matmul({.batch = 2, .m = 4096, .n = 128, .k = 256}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.m = 128, .n = 4096, .k = 4096}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.m = 4096, .n = 320, .k = 256}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.m = 4096, .n = 256, .k = 257}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.batch = 2, .m = 4096, .n = 256, .k = 256}, false), nullptr);
 }
 
 }  // namespace
