@@ -1,0 +1,378 @@
+// V. Strassen, "Gaussian elimination is not optimal", 1969, in the form of S. Winograd: a product of matrices
+// in 2 × 2 parts takes seven products of sums of parts,
+//
+//   P1 = a11·b11   P2 = a12·b21   P3 = s4·b22   P4 = a22·t4   P5 = s1·t1   P6 = s2·t2   P7 = s3·t3
+//   s1 = a21 + a22   s2 = s1 − a11   s3 = a11 − a21   s4 = a12 − s2
+//   t1 = b12 − b11   t2 = b22 − t1   t3 = b22 − b12   t4 = b21 − t2
+//   y11 = P1 + P2   u2 = P1 + P6   u3 = u2 + P7   y12 = u2 + P5 + P3   y21 = u3 + P4   y22 = u3 + P5
+//
+// here twice, so that 49 products of parts of a quarter each way replace 64. Sums of parts are made while
+// they are packed, from what lies at one place of all 16 parts, in registers. A tile of y, one block in
+// registers of each of its 16 parts, goes through all 49 products before the next one begins, so that what
+// they add up to never leaves the first cache.
+//
+// Included once a target; everything is inside HWY_NAMESPACE.
+#if defined(HOCKET_TENSOR_KERNELS_STRASSEN_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HOCKET_TENSOR_KERNELS_STRASSEN_INL_H_
+#undef HOCKET_TENSOR_KERNELS_STRASSEN_INL_H_
+#else
+#define HOCKET_TENSOR_KERNELS_STRASSEN_INL_H_
+#endif
+
+#include <algorithm>
+
+#include "tensor/kernels/simd-inl.h"
+#include "tensor/kernels/strassen_step.h"
+#include "tensor/kernels/transpose.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hocket::kernel {
+namespace HWY_NAMESPACE {
+
+constexpr std::int64_t kLanes = hn::MaxLanes(kFloats);
+constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // Of a block in registers,
+constexpr int kBlock = 2 * kRows;                      // and its vectors: two a row.
+constexpr std::int64_t kColumns = 2 * kLanes;
+constexpr std::int64_t kFloatsOfBlock = kBlock * kLanes;
+
+// Panels: sums of parts of a by row, or by column where a is transposed, for kLanes rows of y; of b by row,
+// for kColumns columns. Rows of a are whole vectors.
+HWY_INLINE std::int64_t left_row(const StrassenStep& s) { return round_up(s.part_depth(), kLanes); }
+HWY_INLINE std::int64_t left_panel(const StrassenStep& s) { return kLanes * left_row(s) + kPad; }
+HWY_INLINE std::int64_t right_panel(const StrassenStep& s) { return kColumns * s.part_depth() + kPad; }
+
+// The sum that takes part in the product `number`, in the order in which they are made: P1, P2, P6, P7, P5,
+// P3, P4.
+template <bool kLeft>
+HWY_INLINE Vec sum_of(int number, Vec x11, Vec x12, Vec x21, Vec x22) {
+  if constexpr (kLeft) {
+    switch (number) {
+      case 0: return x11;
+      case 1: return x12;
+      case 2: return hn::Sub(hn::Add(x21, x22), x11);
+      case 3: return hn::Sub(x11, x21);
+      case 4: return hn::Add(x21, x22);
+      case 5: return hn::Sub(hn::Add(x11, x12), hn::Add(x21, x22));
+      default: return x22;
+    }
+  } else {
+    switch (number) {
+      case 0: return x11;
+      case 1: return x21;
+      case 2: return hn::Add(hn::Sub(x22, x12), x11);
+      case 3: return hn::Sub(x22, x12);
+      case 4: return hn::Sub(x12, x11);
+      case 5: return x22;
+      default: return hn::Sub(hn::Sub(x21, x11), hn::Sub(x22, x12));
+    }
+  }
+}
+
+// Where a place of the first part is in the others.
+struct Parts {
+  std::int64_t row, column;  // Floats from one part to the one below, and to the one on its right.
+};
+
+// The vectors at `at` of all panels, of those at `x` of all parts.
+template <bool kLeft, typename Lane>
+HWY_INLINE void put_sums(const float* x, Parts parts, const Lane& lane, float* at, std::int64_t panel) {
+  Vec part[16];  // By quarter, then by its quarters.
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    const int row = i / 8 * 2 + i / 2 % 2, column = i / 4 % 2 * 2 + i % 2;
+    part[i] = lane.load(x + row * parts.row + column * parts.column);
+  }
+#pragma GCC unroll 7
+  for (int outer = 0; outer < 7; ++outer) {
+    Vec sum[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i)
+      sum[i] = sum_of<kLeft>(outer, part[i], part[4 + i], part[8 + i], part[12 + i]);
+#pragma GCC unroll 7
+    for (int inner = 0; inner < 7; ++inner, at += panel)
+      hn::Store(sum_of<kLeft>(inner, sum[0], sum[1], sum[2], sum[3]), kFloats, at);
+  }
+}
+
+HWY_INLINE void fetch_parts(const float* x, Parts parts) {
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) __builtin_prefetch(x + i / 4 * parts.row + i % 4 * parts.column);
+}
+
+constexpr std::int64_t kRowsAhead = 4;
+
+// The panels of `rows` rows of `width` floats, `stride` apart, of the first part.
+template <bool kLeft>
+HWY_INLINE void put_panels(const float* x, std::int64_t stride, Parts parts, std::int64_t rows,
+                           std::int64_t width, float* to, std::int64_t panel) {
+  for (std::int64_t row = 0; row < rows; ++row, x += stride) {
+    for_vectors(static_cast<std::size_t>(width), [&](std::size_t i, auto lane) HWY_ATTR {
+      if (!kLeft && row + kRowsAhead < rows) fetch_parts(x + kRowsAhead * stride + i, parts);
+      put_sums<kLeft>(x + i, parts, lane, to, panel);
+      to += kLanes;
+    });
+  }
+}
+
+// Of the rows of y from `row` of each part on.
+HWY_INLINE void put_left(const StrassenStep& s, std::int64_t row, float* to) {
+  const std::int64_t stride = s.a.stride, depth = s.part_depth();
+  if (s.a.is_transposed) {
+    put_panels<true>(s.a.data + row, stride, {s.part_rows(), depth * stride}, depth, kLanes, to,
+                     left_panel(s));
+  } else {
+    put_panels<true>(s.a.data + row * stride, stride, {s.part_rows() * stride, depth}, kLanes, depth, to,
+                     left_panel(s));
+  }
+}
+
+// Of the columns of y from kColumns·tile of each part on. `flat` holds what is transposed on the way.
+void put_right(const StrassenStep& s, std::int64_t tile, float* flat) {
+  const std::int64_t column = tile * kColumns, depth = s.part_depth(), stride = s.b.stride;
+  float* to = s.right + tile * kProducts * right_panel(s);
+  if (!s.b.is_transposed) {
+    put_panels<false>(s.b.data + column, stride, {depth * stride, s.part_columns()}, depth, kColumns, to,
+                      right_panel(s));
+    return;
+  }
+  const std::int64_t width = kSide * kColumns + kPad;
+  for (std::int64_t part = 0; part < kSide; ++part) {
+    transpose_floats(s.b.data + (part * s.part_columns() + column) * stride, stride, kColumns, s.k,
+                     flat + part * kColumns, width);
+  }
+  put_panels<false>(flat, width, {depth * width, kColumns}, depth, kColumns, to, right_panel(s));
+}
+
+using Block = Vec[kBlock];
+
+HWY_INLINE void clear(Block& sums) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kBlock; ++i) sums[i] = zero();
+}
+HWY_INLINE void load(Block& sums, const float* from) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kBlock; ++i) sums[i] = hn::Load(kFloats, from + i * kLanes);
+}
+HWY_INLINE void add(Block& sums, const float* from) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kBlock; ++i) sums[i] = hn::Add(sums[i], hn::Load(kFloats, from + i * kLanes));
+}
+HWY_INLINE void store(const Block& sums, float* to) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kBlock; ++i) hn::Store(sums[i], kFloats, to + i * kLanes);
+}
+HWY_INLINE void store_sum(const Block& sums, const float* other, float* to) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kBlock; ++i)
+    hn::Store(hn::Add(sums[i], hn::Load(kFloats, other + i * kLanes)), kFloats, to + i * kLanes);
+}
+
+// The panels of a product and how to walk through them.
+template <bool kByRow>
+struct Factors {
+  const float* a;
+  const float* b;
+  std::int64_t depth, a_row, a_panel, b_panel;
+
+  HWY_INLINE Factors from(int product) const {
+    return {a + product * a_panel, b + product * b_panel, depth, a_row, a_panel, b_panel};
+  }
+
+  HWY_INLINE void multiply(int product, Block& sums) const {
+    const float* left = a + product * a_panel;
+    const float* right = b + product * b_panel;
+    const std::int64_t row = kByRow ? a_row : 1, step = kByRow ? 1 : kLanes;
+    for (std::int64_t k = 0; k < depth; ++k, left += step, right += kColumns) {
+      const Vec first = hn::Load(kFloats, right), second = hn::Load(kFloats, right + kLanes);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const Vec value = splat(left[r * row]);
+        sums[2 * r] = hn::MulAdd(value, first, sums[2 * r]);
+        sums[2 * r + 1] = hn::MulAdd(value, second, sums[2 * r + 1]);
+      }
+    }
+  }
+};
+
+// Where a quarter of a tile goes: four blocks, of its own quarters, in memory of the tile or to y.
+struct Quarter {
+  float* blocks = nullptr;
+  const float* plus = nullptr;  // Four blocks to add, or none.
+  const StrassenStep* step = nullptr;
+  std::int64_t row = 0, column = 0;  // Of y.
+
+  HWY_INLINE float* place(int part) const {
+    return step->y + (row + part / 2 * step->part_rows()) * step->y_stride + column +
+           part % 2 * step->part_columns();
+  }
+
+  // What will be written, on its way to the cache while products are made.
+  HWY_INLINE void fetch(int part) const {
+    if (step == nullptr) return;
+    const float* y = place(part);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r, y += step->y_stride) {
+      __builtin_prefetch(y, 1);
+      __builtin_prefetch(y + kLanes, 1);
+    }
+  }
+
+  HWY_INLINE void put(int part, const Block& sums) const {
+    if (step != nullptr) {
+      finish(part, sums);
+    } else if (plus != nullptr) {
+      store_sum(sums, plus + part * kFloatsOfBlock, blocks + part * kFloatsOfBlock);
+    } else {
+      store(sums, blocks + part * kFloatsOfBlock);
+    }
+  }
+
+  HWY_INLINE void finish(int part, const Block& sums) const {
+    float* y = place(part);
+    const float* other = plus + part * kFloatsOfBlock;
+    const std::int64_t at = column + part % 2 * step->part_columns();
+#pragma GCC unroll 16
+    for (int i = 0; i < kBlock; ++i) {
+      float* to = y + i / 2 * step->y_stride + i % 2 * kLanes;
+      Vec sum = hn::Add(sums[i], hn::Load(kFloats, other + i * kLanes));
+      if (step->adds) sum = hn::Add(sum, hn::LoadU(kFloats, to));
+      if (step->bias != nullptr) sum = hn::Add(sum, hn::LoadU(kFloats, step->bias + at + i % 2 * kLanes));
+      hn::StoreU(step->has_relu ? relu(sum) : sum, kFloats, to);
+    }
+  }
+};
+
+// The seven products of a quarter, to `to` and, where `also` is not null, added to the blocks there.
+template <bool kByRow>
+HWY_NOINLINE void multiply_quarter(const Factors<kByRow> factors, const Quarter& to, float* also,
+                                   float* work) {
+  const auto put = [&](int part, const Block& sums) HWY_ATTR {
+    to.put(part, sums);
+    if (also != nullptr) store_sum(sums, also + part * kFloatsOfBlock, also + part * kFloatsOfBlock);
+  };
+  float* u2 = work;
+  float* u3 = work + kFloatsOfBlock;
+  Block sums;
+  to.fetch(0);
+  clear(sums);
+  factors.multiply(0, sums);
+  store(sums, u2);
+  factors.multiply(1, sums);
+  put(0, sums);
+  to.fetch(3);
+  load(sums, u2);
+  factors.multiply(2, sums);
+  store(sums, u2);
+  factors.multiply(3, sums);
+  store(sums, u3);
+  to.fetch(1);
+  clear(sums);
+  factors.multiply(4, sums);
+  Block last;
+#pragma GCC unroll 16
+  for (int i = 0; i < kBlock; ++i) last[i] = hn::Add(sums[i], hn::Load(kFloats, u3 + i * kLanes));
+  put(3, last);
+  to.fetch(2);
+  add(sums, u2);
+  factors.multiply(5, sums);
+  put(1, sums);
+  load(sums, u3);
+  factors.multiply(6, sums);
+  put(2, sums);
+}
+
+// The lines of a that the next panels are made of, on their way to the second cache while these are used.
+class LinesAhead {
+ public:
+  // Those of the rows of y from `row` of each part on, in so many calls of fetch().
+  LinesAhead(const StrassenStep& s, std::int64_t row, std::int64_t calls) : stride_(s.a.stride) {
+    if (row >= s.part_rows()) return;
+    if (s.a.is_transposed) {
+      next_ = s.a.data + row;
+      part_ = s.part_rows();
+      rows_ = s.k;
+      lines_ = 1;
+    } else {
+      next_ = s.a.data + row * stride_;
+      part_ = s.part_rows() * stride_;
+      rows_ = kLanes;
+      lines_ = (s.k + kMostLanes - 1) / kMostLanes;
+    }
+    left_ = kSide * rows_ * lines_;
+    at_once_ = (left_ + calls - 1) / calls;
+  }
+
+  HWY_INLINE void fetch() {
+    for (std::int64_t i = std::min(at_once_, left_); i > 0; --i, --left_) {
+      __builtin_prefetch(next_ + row_ * stride_ + line_ * kMostLanes, 0, 2);
+      if (++line_ < lines_) continue;
+      line_ = 0;
+      if (++row_ < rows_) continue;
+      row_ = 0;
+      next_ += part_;
+    }
+  }
+
+ private:
+  const float* next_ = nullptr;
+  std::int64_t stride_, part_ = 0, rows_ = 0, lines_ = 0, left_ = 0, at_once_ = 0, row_ = 0, line_ = 0;
+};
+
+// The tile of y from (row, column) of each part on. `factors` are its first panels.
+template <bool kByRow>
+HWY_INLINE void multiply_tile(const StrassenStep& s, const Factors<kByRow>& factors, std::int64_t row,
+                              std::int64_t column, LinesAhead& ahead, float* work) {
+  float* u2 = work + 2 * kFloatsOfBlock;
+  float* u3 = u2 + 4 * kFloatsOfBlock;
+  const auto result = [&](int quarter, const float* plus) {
+    return Quarter{nullptr, plus, &s, row + quarter / 2 * 2 * s.part_rows(),
+                   column + quarter % 2 * 2 * s.part_columns()};
+  };
+  const auto multiply = [&](int number, const Quarter& to, float* also = nullptr) {
+    ahead.fetch();
+    multiply_quarter(factors.from(7 * number), to, also, work);
+  };
+  multiply(0, {u2});
+  multiply(1, result(0, u2));
+  multiply(2, {u2, u2});
+  multiply(3, {u3, u2});
+  multiply(4, result(3, u3), u2);
+  multiply(5, result(1, u2));
+  multiply(6, result(2, u3));
+}
+
+// kLanes rows of y in each part, from row kLanes·tile on.
+template <bool kByRow>
+void multiply_tiles(const StrassenStep& s, std::int64_t tile, float* panels, float* work) {
+  const std::int64_t first = tile * kLanes, across = s.part_columns() / kColumns;
+  put_left(s, first, panels);
+  LinesAhead ahead(s, first + kLanes, across * (kLanes / kRows) * 7);
+  for (std::int64_t j = 0; j < across; ++j) {
+    for (std::int64_t r = 0; r < kLanes; r += kRows) {
+      const Factors<kByRow> factors{panels + (kByRow ? r * left_row(s) : r),
+                                    s.right + j * kProducts * right_panel(s),
+                                    s.part_depth(),
+                                    left_row(s),
+                                    left_panel(s),
+                                    right_panel(s)};
+      multiply_tile(s, factors, first + r, j * kColumns, ahead, work);
+    }
+  }
+}
+
+void multiply_rows(const StrassenStep& s, std::int64_t tile, float* work) {
+  float* panels = work + 10 * kFloatsOfBlock;
+  if (s.a.is_transposed) {
+    multiply_tiles<false>(s, tile, panels, work);
+  } else {
+    multiply_tiles<true>(s, tile, panels, work);
+  }
+}
+
+std::int64_t vector_floats() { return kLanes; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hocket::kernel
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/kernels/sgemm.h"
+
+// What strassen-inl.h is told, whatever the target.
+namespace hocket::kernel {
+
+constexpr std::int64_t kSide = 4;  // Parts of a matrix, each way.
+constexpr std::int64_t kProducts = 49;
+constexpr std::int64_t kMostLanes = 16;
+constexpr std::int64_t kPad = 16;  // Floats between panels, lest all of them meet in one set of the cache.
+
+// y (m, n) = a (m, k)·b (k, n), or y + that, for as much of k as the caches hold.
+struct StrassenStep {
+  std::int64_t m, n, k;
+  Matrix a, b;
+  float* y;
+  std::int64_t y_stride;
+  bool adds;
+  const float* bias;  // Null but at the end of k, and so is `has_relu`.
+  bool has_relu;
+  float* right;  // The panels of b.
+
+  std::int64_t part_rows() const { return m / kSide; }
+  std::int64_t part_columns() const { return n / kSide; }
+  std::int64_t part_depth() const { return k / kSide; }
+};
+
+constexpr std::int64_t round_up(std::int64_t count, std::int64_t unit) {
+  return (count + unit - 1) / unit * unit;
+}
+
+}  // namespace hocket::kernel
