@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tensor/kernels/matrix.h"
 #include "tensor/kernels/oracle.h"
 #include "tensor/reference/matrix.h"
 
@@ -54,6 +55,15 @@ TEST(StrassenMatmul, AgreesWithTheReferenceWhereRowsColumnsAndDepthAreUneven) {
 
 TEST(StrassenMatmul, AgreesWithTheReferenceWhereColumnsGoInSlices) {
   check({.m = 640, .n = 1162, .k = 256, .has_bias = true, .activation = Activation::relu});
+}
+
+TEST(StrassenMatmul, GradientOfTheWeightAgreesWithTheReference) {
+  for (const bool tb : {false, true}) {
+    const MatmulSpec s{.m = 300, .n = 512, .k = 260, .tb = tb};
+    expect_same(make_matmul_dw(s), reference::make_matmul_dw(s),
+                {random_floats(s.m * s.k, 1), random_floats(s.m * s.n, 2)}, {Operand(DType::f32, s.k * s.n)},
+                kTolerance * std::sqrt(s.m), tb ? "dw of bᵀ" : "dw");
+  }
 }
 
 TEST(StrassenMatmul, DoesNotDependOnTheNumberOfThreads) {
