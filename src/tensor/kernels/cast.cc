@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
+#include "tensor/dtype.h"
 #include "tensor/kernels/elementwise.h"
 #include "tensor/kernels/operands.h"
 #include "tensor/kernels/simd_targets.h"
@@ -36,12 +38,21 @@ HWY_INLINE void convert(const std::uint16_t* bf16, float* y) {
   const auto wide = hn::PromoteTo(Words(), hn::LoadU(Narrow<std::uint16_t>(), bf16));
   hn::StoreU(hn::BitCast(kFloats, hn::ShiftLeft<16>(wide)), kFloats, y);
 }
+#if HWY_TARGET <= HWY_AVX2
 HWY_INLINE void convert(const float* x, hwy::float16_t* y) {
   hn::StoreU(hn::DemoteTo(Narrow<hwy::float16_t>(), hn::LoadU(kFloats, x)), Narrow<hwy::float16_t>(), y);
 }
 HWY_INLINE void convert(const hwy::float16_t* x, float* y) {
   hn::StoreU(hn::PromoteTo(kFloats, hn::LoadU(Narrow<hwy::float16_t>(), x)), kFloats, y);
 }
+#else  // Highway's portable conversions cut off, and know no infinity.
+HWY_INLINE void convert(const float* x, hwy::float16_t* y) {
+  for (std::size_t i = 0; i < lanes(); ++i) y[i].bits = Float16(x[i]).bits;
+}
+HWY_INLINE void convert(const hwy::float16_t* x, float* y) {
+  for (std::size_t i = 0; i < lanes(); ++i) y[i] = static_cast<float>(std::bit_cast<Float16>(x[i].bits));
+}
+#endif
 HWY_INLINE void convert(const std::uint8_t* x, float* y) {
   const auto wide = hn::PromoteTo(SignedWords(), hn::LoadU(Narrow<std::uint8_t>(), x));
   hn::StoreU(hn::ConvertTo(kFloats, wide), kFloats, y);

@@ -33,7 +33,7 @@ HWY_INLINE Vec times_power_of_two(Vec x, Vec shifted) {
 // x = n·ln 2 + r with |r| ≤ ln 2 / 2; adding kShift rounds to the whole number n.
 HWY_INLINE Vec exp_small(Vec x) {
   constexpr float kLowest = -87.3F;
-  const Vec clamped = hn::Min(splat(88.0F), hn::Max(splat(kLowest), x));
+  const Vec clamped = at_most(splat(88.0F), at_least(splat(kLowest), x));
   const Vec shifted = hn::MulAdd(clamped, splat(1.44269504F), splat(kShift));
   const Vec n = hn::Sub(shifted, splat(kShift));
   const Vec high = hn::NegMulAdd(n, splat(0.693145752F), clamped);  // ln 2 in two parts, the first one short.
@@ -72,7 +72,7 @@ struct Normal {
 // does: 5.5e-8·(1 + a²/2).
 HWY_INLINE Normal normal(Vec x) {
   constexpr float kMinusHalfLog2E = -0.721347520F;
-  const Vec a = hn::Min(splat(12.5F), hn::Abs(x));
+  const Vec a = at_most(splat(12.5F), hn::Abs(x));
   const Vec square = hn::Mul(a, a);
   const Vec shifted = hn::MulAdd(square, splat(kMinusHalfLog2E), splat(kShift));
   const Vec f = hn::MulSub(square, splat(kMinusHalfLog2E), hn::Sub(shifted, splat(kShift)));

@@ -63,8 +63,23 @@ HWY_INLINE void for_vectors(std::size_t n, const Body& body) {
   if (i < n) body(i, Part{n - i});
 }
 
-// max(x, 0); NaN stays NaN, because x86's maximum gives its second operand then.
-HWY_INLINE Vec relu(Vec x) { return hn::Max(zero(), x); }
+// max(x, bound) and min(x, bound); NaN stays NaN. So it does in x86's own, which give their second operand
+// then.
+HWY_INLINE Vec at_least(Vec bound, Vec x) {
+#if HWY_TARGET <= HWY_AVX2
+  return hn::Max(bound, x);
+#else
+  return hn::IfThenElse(hn::Lt(x, bound), bound, x);
+#endif
+}
+HWY_INLINE Vec at_most(Vec bound, Vec x) {
+#if HWY_TARGET <= HWY_AVX2
+  return hn::Min(bound, x);
+#else
+  return hn::IfThenElse(hn::Gt(x, bound), bound, x);
+#endif
+}
+HWY_INLINE Vec relu(Vec x) { return at_least(zero(), x); }
 
 HWY_INLINE float sum_lanes(Vec v) { return hn::GetLane(hn::SumOfLanes(kFloats, v)); }
 HWY_INLINE float max_lanes(Vec v) { return hn::GetLane(hn::MaxOfLanes(kFloats, v)); }
