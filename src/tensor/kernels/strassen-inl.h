@@ -31,15 +31,27 @@ namespace HWY_NAMESPACE {
 
 constexpr std::int64_t kLanes = hn::MaxLanes(kFloats);
 constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // Of a block in registers,
-constexpr int kBlock = 2 * kRows;                      // and its vectors: two a row.
-constexpr std::int64_t kColumns = 2 * kLanes;
-constexpr std::int64_t kFloatsOfBlock = kBlock * kLanes;
+constexpr int kMostAcross = 2;                         // and vectors in each: one at the right end, maybe.
+constexpr std::int64_t kFloatsOfBlock = kRows * kMostAcross * kLanes;
+constexpr std::int64_t kNextInY = place_in_y(kLanes);  // From a vector of a block to the next.
 
 // Panels: sums of parts of a by row, or by column where a is transposed, for kLanes rows of y; of b by row,
-// for kColumns columns. Rows of a are whole vectors.
+// for as many columns as a block has. Rows of a are whole vectors.
 HWY_INLINE std::int64_t left_row(const StrassenStep& s) { return round_up(s.part_depth(), kLanes); }
 HWY_INLINE std::int64_t left_panel(const StrassenStep& s) { return kLanes * left_row(s) + kPad; }
-HWY_INLINE std::int64_t right_panel(const StrassenStep& s) { return kColumns * s.part_depth() + kPad; }
+HWY_INLINE std::int64_t right_panel(const StrassenStep& s, int across) {
+  return across * kLanes * s.part_depth() + kPad;
+}
+HWY_INLINE float* right_panels(const StrassenStep& s, std::int64_t tile) {
+  return s.right + tile * kProducts * right_panel(s, kMostAcross);
+}
+std::int64_t right_tiles(const StrassenStep& s) {
+  return (s.part_columns() + kMostAcross * kLanes - 1) / (kMostAcross * kLanes);
+}
+// Vectors in a row of its blocks.
+HWY_INLINE int across_of(const StrassenStep& s, std::int64_t tile) {
+  return tile < s.part_columns() / (kMostAcross * kLanes) ? kMostAcross : 1;
+}
 
 // The sum that takes part in the product `number`, in the order in which they are made: P1, P2, P6, P7, P5,
 // P3, P4.
@@ -107,8 +119,10 @@ HWY_INLINE void put_panels(const float* x, std::int64_t stride, Parts parts, std
                            std::int64_t width, float* to, std::int64_t panel) {
   for (std::int64_t row = 0; row < rows; ++row, x += stride) {
     for_vectors(static_cast<std::size_t>(width), [&](std::size_t i, auto lane) HWY_ATTR {
-      if (!kLeft && row + kRowsAhead < rows) fetch_parts(x + kRowsAhead * stride + i, parts);
-      put_sums<kLeft>(x + i, parts, lane, to, panel);
+      const float* from =
+          x + (kLeft ? static_cast<std::int64_t>(i) : place_in_y(static_cast<std::int64_t>(i)));
+      if (!kLeft && row + kRowsAhead < rows) fetch_parts(from + kRowsAhead * stride, parts);
+      put_sums<kLeft>(from, parts, lane, to, panel);
       to += kLanes;
     });
   }
@@ -118,57 +132,60 @@ HWY_INLINE void put_panels(const float* x, std::int64_t stride, Parts parts, std
 HWY_INLINE void put_left(const StrassenStep& s, std::int64_t row, float* to) {
   const std::int64_t stride = s.a.stride, depth = s.part_depth();
   if (s.a.is_transposed) {
-    put_panels<true>(s.a.data + row, stride, {s.part_rows(), depth * stride}, depth, kLanes, to,
+    put_panels<true>(s.a.data + place_in_y(row), stride, {kRun, depth * stride}, depth, kLanes, to,
                      left_panel(s));
   } else {
-    put_panels<true>(s.a.data + row * stride, stride, {s.part_rows() * stride, depth}, kLanes, depth, to,
+    put_panels<true>(s.a.data + place_in_y(row) * stride, stride, {kRun * stride, depth}, kLanes, depth, to,
                      left_panel(s));
   }
 }
 
-// Of the columns of y from kColumns·tile of each part on. `flat` holds what is transposed on the way.
+// Of the columns of y in a tile. `flat` holds what is transposed on the way.
 void put_right(const StrassenStep& s, std::int64_t tile, float* flat) {
-  const std::int64_t column = tile * kColumns, depth = s.part_depth(), stride = s.b.stride;
-  float* to = s.right + tile * kProducts * right_panel(s);
-  if (!s.b.is_transposed) {
-    put_panels<false>(s.b.data + column, stride, {depth * stride, s.part_columns()}, depth, kColumns, to,
-                      right_panel(s));
-    return;
+  const std::int64_t column = place_in_y(tile * kMostAcross * kLanes), depth = s.part_depth();
+  const std::int64_t width = across_of(s, tile) * kLanes, panel = right_panel(s, across_of(s, tile));
+  const float* from = s.b.data + column;
+  std::int64_t stride = s.b.stride;
+  if (s.b.is_transposed) {
+    transpose_floats(s.b.data + column * stride, stride, kSide * width, s.k, flat, kSide * width + kPad);
+    from = flat;
+    stride = kSide * width + kPad;
   }
-  const std::int64_t width = kSide * kColumns + kPad;
-  for (std::int64_t part = 0; part < kSide; ++part) {
-    transpose_floats(s.b.data + (part * s.part_columns() + column) * stride, stride, kColumns, s.k,
-                     flat + part * kColumns, width);
-  }
-  put_panels<false>(flat, width, {depth * width, kColumns}, depth, kColumns, to, right_panel(s));
+  put_panels<false>(from, stride, {depth * stride, kRun}, depth, width, right_panels(s, tile), panel);
 }
 
-using Block = Vec[kBlock];
+template <int kAcross>
+struct Block {
+  static constexpr int kVectors = kRows * kAcross;
+  Vec sums[kVectors];
 
-HWY_INLINE void clear(Block& sums) {
+  HWY_INLINE void clear() {
+    each([&](int i) HWY_ATTR { sums[i] = zero(); });
+  }
+  HWY_INLINE void load(const float* from) {
+    each([&](int i) HWY_ATTR { sums[i] = hn::Load(kFloats, from + i * kLanes); });
+  }
+  HWY_INLINE void add(const float* from) {
+    each([&](int i) HWY_ATTR { sums[i] = hn::Add(sums[i], hn::Load(kFloats, from + i * kLanes)); });
+  }
+  HWY_INLINE void store(float* to) const {
+    each([&](int i) HWY_ATTR { hn::Store(sums[i], kFloats, to + i * kLanes); });
+  }
+  HWY_INLINE void store_sum(const float* other, float* to) const {
+    each([&](int i) HWY_ATTR {
+      hn::Store(hn::Add(sums[i], hn::Load(kFloats, other + i * kLanes)), kFloats, to + i * kLanes);
+    });
+  }
+
+  template <typename Body>
+  static HWY_INLINE void each(const Body& body) {
 #pragma GCC unroll 16
-  for (int i = 0; i < kBlock; ++i) sums[i] = zero();
-}
-HWY_INLINE void load(Block& sums, const float* from) {
-#pragma GCC unroll 16
-  for (int i = 0; i < kBlock; ++i) sums[i] = hn::Load(kFloats, from + i * kLanes);
-}
-HWY_INLINE void add(Block& sums, const float* from) {
-#pragma GCC unroll 16
-  for (int i = 0; i < kBlock; ++i) sums[i] = hn::Add(sums[i], hn::Load(kFloats, from + i * kLanes));
-}
-HWY_INLINE void store(const Block& sums, float* to) {
-#pragma GCC unroll 16
-  for (int i = 0; i < kBlock; ++i) hn::Store(sums[i], kFloats, to + i * kLanes);
-}
-HWY_INLINE void store_sum(const Block& sums, const float* other, float* to) {
-#pragma GCC unroll 16
-  for (int i = 0; i < kBlock; ++i)
-    hn::Store(hn::Add(sums[i], hn::Load(kFloats, other + i * kLanes)), kFloats, to + i * kLanes);
-}
+    for (int i = 0; i < kVectors; ++i) body(i);
+  }
+};
 
 // The panels of a product and how to walk through them.
-template <bool kByRow>
+template <bool kByRow, int kAcross>
 struct Factors {
   const float* a;
   const float* b;
@@ -178,23 +195,29 @@ struct Factors {
     return {a + product * a_panel, b + product * b_panel, depth, a_row, a_panel, b_panel};
   }
 
-  HWY_INLINE void multiply(int product, Block& sums) const {
+  HWY_INLINE void multiply(int product, Block<kAcross>& block) const {
     const float* left = a + product * a_panel;
     const float* right = b + product * b_panel;
     const std::int64_t row = kByRow ? a_row : 1, step = kByRow ? 1 : kLanes;
-    for (std::int64_t k = 0; k < depth; ++k, left += step, right += kColumns) {
-      const Vec first = hn::Load(kFloats, right), second = hn::Load(kFloats, right + kLanes);
+    for (std::int64_t k = 0; k < depth; ++k, left += step, right += kAcross * kLanes) {
+      Vec factor[kAcross];
+#pragma GCC unroll 2
+      for (int i = 0; i < kAcross; ++i) factor[i] = hn::Load(kFloats, right + i * kLanes);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         const Vec value = splat(left[r * row]);
-        sums[2 * r] = hn::MulAdd(value, first, sums[2 * r]);
-        sums[2 * r + 1] = hn::MulAdd(value, second, sums[2 * r + 1]);
+#pragma GCC unroll 2
+        for (int i = 0; i < kAcross; ++i) {
+          Vec& sum = block.sums[r * kAcross + i];
+          sum = hn::MulAdd(value, factor[i], sum);
+        }
       }
     }
   }
 };
 
 // Where a quarter of a tile goes: four blocks, of its own quarters, in memory of the tile or to y.
+template <int kAcross>
 struct Quarter {
   float* blocks = nullptr;
   const float* plus = nullptr;  // Four blocks to add, or none.
@@ -202,8 +225,7 @@ struct Quarter {
   std::int64_t row = 0, column = 0;  // Of y.
 
   HWY_INLINE float* place(int part) const {
-    return step->y + (row + part / 2 * step->part_rows()) * step->y_stride + column +
-           part % 2 * step->part_columns();
+    return step->y + (row + part / 2 * kRun) * step->y_stride + column + part % 2 * kRun;
   }
 
   // What will be written, on its way to the cache while products are made.
@@ -212,73 +234,72 @@ struct Quarter {
     const float* y = place(part);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r, y += step->y_stride) {
-      __builtin_prefetch(y, 1);
-      __builtin_prefetch(y + kLanes, 1);
+#pragma GCC unroll 2
+      for (int i = 0; i < kAcross; ++i) __builtin_prefetch(y + i * kNextInY, 1);
     }
   }
 
-  HWY_INLINE void put(int part, const Block& sums) const {
+  HWY_INLINE void put(int part, const Block<kAcross>& block) const {
     if (step != nullptr) {
-      finish(part, sums);
+      finish(part, block);
     } else if (plus != nullptr) {
-      store_sum(sums, plus + part * kFloatsOfBlock, blocks + part * kFloatsOfBlock);
+      block.store_sum(plus + part * kFloatsOfBlock, blocks + part * kFloatsOfBlock);
     } else {
-      store(sums, blocks + part * kFloatsOfBlock);
+      block.store(blocks + part * kFloatsOfBlock);
     }
   }
 
-  HWY_INLINE void finish(int part, const Block& sums) const {
+  HWY_INLINE void finish(int part, const Block<kAcross>& block) const {
     float* y = place(part);
     const float* other = plus + part * kFloatsOfBlock;
-    const std::int64_t at = column + part % 2 * step->part_columns();
-#pragma GCC unroll 16
-    for (int i = 0; i < kBlock; ++i) {
-      float* to = y + i / 2 * step->y_stride + i % 2 * kLanes;
-      Vec sum = hn::Add(sums[i], hn::Load(kFloats, other + i * kLanes));
+    const float* bias = step->bias == nullptr ? nullptr : step->bias + column + part % 2 * kRun;
+    block.each([&](int i) HWY_ATTR {
+      const std::int64_t across = i % kAcross * kNextInY;
+      float* to = y + i / kAcross * step->y_stride + across;
+      Vec sum = hn::Add(block.sums[i], hn::Load(kFloats, other + i * kLanes));
       if (step->adds) sum = hn::Add(sum, hn::LoadU(kFloats, to));
-      if (step->bias != nullptr) sum = hn::Add(sum, hn::LoadU(kFloats, step->bias + at + i % 2 * kLanes));
+      if (bias != nullptr) sum = hn::Add(sum, hn::LoadU(kFloats, bias + across));
       hn::StoreU(step->has_relu ? relu(sum) : sum, kFloats, to);
-    }
+    });
   }
 };
 
 // The seven products of a quarter, to `to` and, where `also` is not null, added to the blocks there.
-template <bool kByRow>
-HWY_NOINLINE void multiply_quarter(const Factors<kByRow> factors, const Quarter& to, float* also,
-                                   float* work) {
-  const auto put = [&](int part, const Block& sums) HWY_ATTR {
-    to.put(part, sums);
-    if (also != nullptr) store_sum(sums, also + part * kFloatsOfBlock, also + part * kFloatsOfBlock);
+template <bool kByRow, int kAcross>
+HWY_NOINLINE void multiply_quarter(const Factors<kByRow, kAcross> factors, const Quarter<kAcross>& to,
+                                   float* also, float* work) {
+  const auto put = [&](int part, const Block<kAcross>& block) HWY_ATTR __attribute__((always_inline)) {
+    to.put(part, block);
+    if (also != nullptr) block.store_sum(also + part * kFloatsOfBlock, also + part * kFloatsOfBlock);
   };
   float* u2 = work;
   float* u3 = work + kFloatsOfBlock;
-  Block sums;
+  Block<kAcross> block;
   to.fetch(0);
-  clear(sums);
-  factors.multiply(0, sums);
-  store(sums, u2);
-  factors.multiply(1, sums);
-  put(0, sums);
+  block.clear();
+  factors.multiply(0, block);
+  block.store(u2);
+  factors.multiply(1, block);
+  put(0, block);
   to.fetch(3);
-  load(sums, u2);
-  factors.multiply(2, sums);
-  store(sums, u2);
-  factors.multiply(3, sums);
-  store(sums, u3);
+  block.load(u2);
+  factors.multiply(2, block);
+  block.store(u2);
+  factors.multiply(3, block);
+  block.store(u3);
   to.fetch(1);
-  clear(sums);
-  factors.multiply(4, sums);
-  Block last;
-#pragma GCC unroll 16
-  for (int i = 0; i < kBlock; ++i) last[i] = hn::Add(sums[i], hn::Load(kFloats, u3 + i * kLanes));
+  block.clear();
+  factors.multiply(4, block);
+  Block<kAcross> last = block;
+  last.add(u3);
   put(3, last);
   to.fetch(2);
-  add(sums, u2);
-  factors.multiply(5, sums);
-  put(1, sums);
-  load(sums, u3);
-  factors.multiply(6, sums);
-  put(2, sums);
+  block.add(u2);
+  factors.multiply(5, block);
+  put(1, block);
+  block.load(u3);
+  factors.multiply(6, block);
+  put(2, block);
 }
 
 // The lines of a that the next panels are made of, on their way to the second cache while these are used.
@@ -288,13 +309,13 @@ class LinesAhead {
   LinesAhead(const StrassenStep& s, std::int64_t row, std::int64_t calls) : stride_(s.a.stride) {
     if (row >= s.part_rows()) return;
     if (s.a.is_transposed) {
-      next_ = s.a.data + row;
-      part_ = s.part_rows();
+      next_ = s.a.data + place_in_y(row);
+      part_ = kRun;
       rows_ = s.k;
       lines_ = 1;
     } else {
-      next_ = s.a.data + row * stride_;
-      part_ = s.part_rows() * stride_;
+      next_ = s.a.data + place_in_y(row) * stride_;
+      part_ = kRun * stride_;
       rows_ = kLanes;
       lines_ = (s.k + kMostLanes - 1) / kMostLanes;
     }
@@ -318,17 +339,16 @@ class LinesAhead {
   std::int64_t stride_, part_ = 0, rows_ = 0, lines_ = 0, left_ = 0, at_once_ = 0, row_ = 0, line_ = 0;
 };
 
-// The tile of y from (row, column) of each part on. `factors` are its first panels.
-template <bool kByRow>
-HWY_INLINE void multiply_tile(const StrassenStep& s, const Factors<kByRow>& factors, std::int64_t row,
-                              std::int64_t column, LinesAhead& ahead, float* work) {
+// The tile of y whose first part begins at (row, column) of y. `factors` are its first panels.
+template <bool kByRow, int kAcross>
+HWY_INLINE void multiply_tile(const StrassenStep& s, const Factors<kByRow, kAcross>& factors,
+                              std::int64_t row, std::int64_t column, LinesAhead& ahead, float* work) {
   float* u2 = work + 2 * kFloatsOfBlock;
   float* u3 = u2 + 4 * kFloatsOfBlock;
   const auto result = [&](int quarter, const float* plus) {
-    return Quarter{nullptr, plus, &s, row + quarter / 2 * 2 * s.part_rows(),
-                   column + quarter % 2 * 2 * s.part_columns()};
+    return Quarter<kAcross>{nullptr, plus, &s, row + quarter / 2 * 2 * kRun, column + quarter % 2 * 2 * kRun};
   };
-  const auto multiply = [&](int number, const Quarter& to, float* also = nullptr) {
+  const auto multiply = [&](int number, const Quarter<kAcross>& to, float* also = nullptr) {
     ahead.fetch();
     multiply_quarter(factors.from(7 * number), to, also, work);
   };
@@ -341,21 +361,32 @@ HWY_INLINE void multiply_tile(const StrassenStep& s, const Factors<kByRow>& fact
   multiply(6, result(2, u3));
 }
 
+// Tiles of kLanes rows of y in each part, from `row` of the first part on, by the panels of a tile of b.
+template <bool kByRow, int kAcross>
+void multiply_column(const StrassenStep& s, std::int64_t row, std::int64_t tile, const float* panels,
+                     LinesAhead& ahead, float* work) {
+  for (std::int64_t r = 0; r < kLanes; r += kRows) {
+    const Factors<kByRow, kAcross> factors{panels + (kByRow ? r * left_row(s) : r),
+                                           right_panels(s, tile),
+                                           s.part_depth(),
+                                           left_row(s),
+                                           left_panel(s),
+                                           right_panel(s, kAcross)};
+    multiply_tile(s, factors, place_in_y(row + r), place_in_y(tile * kMostAcross * kLanes), ahead, work);
+  }
+}
+
 // kLanes rows of y in each part, from row kLanes·tile on.
 template <bool kByRow>
 void multiply_tiles(const StrassenStep& s, std::int64_t tile, float* panels, float* work) {
-  const std::int64_t first = tile * kLanes, across = s.part_columns() / kColumns;
-  put_left(s, first, panels);
-  LinesAhead ahead(s, first + kLanes, across * (kLanes / kRows) * 7);
-  for (std::int64_t j = 0; j < across; ++j) {
-    for (std::int64_t r = 0; r < kLanes; r += kRows) {
-      const Factors<kByRow> factors{panels + (kByRow ? r * left_row(s) : r),
-                                    s.right + j * kProducts * right_panel(s),
-                                    s.part_depth(),
-                                    left_row(s),
-                                    left_panel(s),
-                                    right_panel(s)};
-      multiply_tile(s, factors, first + r, j * kColumns, ahead, work);
+  const std::int64_t row = tile * kLanes, tiles_across = right_tiles(s);
+  put_left(s, row, panels);
+  LinesAhead ahead(s, row + kLanes, tiles_across * (kLanes / kRows) * 7);
+  for (std::int64_t j = 0; j < tiles_across; ++j) {
+    if (across_of(s, j) == kMostAcross) {
+      multiply_column<kByRow, kMostAcross>(s, row, j, panels, ahead, work);
+    } else {
+      multiply_column<kByRow, 1>(s, row, j, panels, ahead, work);
     }
   }
 }

@@ -24,17 +24,17 @@ namespace {
 
 HWY_EXPORT(put_right);
 HWY_EXPORT(multiply_rows);
+HWY_EXPORT(right_tiles);
 HWY_EXPORT(vector_floats);
 
 constexpr std::int64_t kSliceDepth = 64;      // Of a part, about,
 constexpr std::int64_t kSliceColumns = 1024;  // and of n: their panels of b stay in the last cache.
-constexpr std::int64_t kRowUnit = kSide * kMostLanes;
-constexpr std::int64_t kColumnUnit = 2 * kRowUnit;
 constexpr std::int64_t kMostBlockFloats = 16 * kMostLanes;
 constexpr std::int64_t kLeastLanes = 8;  // With fewer, oneDNN is faster.
-constexpr std::int64_t kPadsOfColumn = kPad / (2 * kLeastLanes);
+constexpr std::int64_t kPadsOfColumn = kPad / kMostLanes;
 constexpr std::int64_t kTransposeRows = 64;  // That one thread transposes at a time.
-constexpr std::int64_t kLeast = 256;         // Of m, n and k: below, packing takes much of what it saves.
+constexpr std::int64_t kLeastSide = 256;     // Of m or n,
+constexpr std::int64_t kLeastTerms = 128;    // and of k: below, packing takes what it saves.
 
 constexpr std::int64_t whole(std::int64_t count, std::int64_t unit) { return count / unit * unit; }
 
@@ -47,8 +47,8 @@ class StrassenMatmul final : public Kernel {
       : spec_(spec),
         swap_(swap),
         is_flipped_(is_flat(spec)),
-        m_(whole(is_flipped_ ? spec.n : spec.m, kRowUnit)),
-        n_(whole(is_flipped_ ? spec.m : spec.n, kColumnUnit)),
+        m_(whole(is_flipped_ ? spec.n : spec.m, kGroup)),
+        n_(whole(is_flipped_ ? spec.m : spec.n, kGroup)),
         parts_(num_threads()) {
     cap_dnnl_isa();
     std::int64_t deepest = 0;
@@ -132,7 +132,7 @@ class StrassenMatmul final : public Kernel {
 
   void multiply_slice(const StrassenStep& step, float* work) const {
     const std::int64_t lanes = HWY_DYNAMIC_DISPATCH(vector_floats)();
-    by_parts(step.part_columns() / (2 * lanes), [&](std::int64_t tile, std::int64_t part) {
+    by_parts(HWY_DYNAMIC_DISPATCH(right_tiles)(step), [&](std::int64_t tile, std::int64_t part) {
       HWY_DYNAMIC_DISPATCH(put_right)(step, tile, work + part * work_floats_);
     });
     by_parts(step.part_rows() / lanes, [&](std::int64_t tile, std::int64_t part) {
@@ -178,9 +178,8 @@ class StrassenMatmul final : public Kernel {
 };
 
 bool is_supported(const MatmulSpec& s) {
-  const std::int64_t down = is_flat(s) ? kColumnUnit : kRowUnit, across = is_flat(s) ? kRowUnit : kColumnUnit;
-  const std::int64_t inside = whole(s.m, down) * whole(s.n, across);
-  return s.batch == 1 && std::min({s.m, s.n, s.k}) >= kLeast && s.k % kSide == 0 &&
+  const std::int64_t inside = whole(s.m, kGroup) * whole(s.n, kGroup);
+  return s.batch == 1 && std::max(s.m, s.n) >= kLeastSide && s.k >= kLeastTerms && s.k % kSide == 0 &&
          8 * inside >= 7 * s.m * s.n;
 }
 

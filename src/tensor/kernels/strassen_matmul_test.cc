@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "tensor/kernels/matrix.h"
 #include "tensor/kernels/oracle.h"
@@ -14,6 +16,8 @@ namespace {
 
 constexpr double kTolerance = 4e-6;  // Of a product, of which k make an element.
 
+bool is_used() { return make_strassen_matmul({.m = 256, .n = 256, .k = 256}, false) != nullptr; }
+
 std::vector<Operand> operands(const MatmulSpec& s) {
   std::vector<Operand> in = {random_floats(s.m * s.k, 1), random_floats(s.k * s.n, 2)};
   if (s.has_bias) in.push_back(random_floats(s.n, 3));
@@ -23,7 +27,7 @@ std::vector<Operand> operands(const MatmulSpec& s) {
 void check(const MatmulSpec& s) {
   const auto kernel = make_strassen_matmul(s, false);
   const std::string what = fmt::format("{}x{}x{} ta={} tb={} bias={}", s.m, s.n, s.k, s.ta, s.tb, s.has_bias);
-  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "no AVX2 here: all products are oneDNN's";
+  if (!is_used()) GTEST_SKIP() << "no AVX2 here: all products are oneDNN's";
   ASSERT_NE(kernel, nullptr) << what;
   expect_same(kernel, reference::make_matmul(s), operands(s), {Operand(DType::f32, s.m * s.n)},
               kTolerance * std::sqrt(s.k), what);
@@ -53,6 +57,47 @@ TEST(StrassenMatmul, AgreesWithTheReferenceWhereRowsColumnsAndDepthAreUneven) {
   }
 }
 
+TEST(StrassenMatmul, AgreesWithTheReferenceForTheFewRowsOfABatch) {
+  for (const std::int64_t m : {64, 128, 192, 197}) {
+    for (const bool tb : {false, true}) {
+      check({.m = m, .n = 512, .k = 784, .tb = tb, .has_bias = true, .activation = Activation::relu});
+      check({.m = 512, .n = m, .k = 128, .ta = true, .tb = tb});
+    }
+  }
+}
+
+// As workers who share a batch: each has so many rows of the whole.
+class InShares final : public Kernel {
+ public:
+  InShares(const MatmulSpec& whole, std::int64_t rows) : whole_(whole), share_(whole) {
+    share_.m = rows;
+    kernel_ = make_strassen_matmul(share_, false);
+  }
+  void run(Buffers in, Buffers out, std::byte* scratch) const override {
+    for (std::int64_t row = 0; row < whole_.m; row += share_.m) {
+      std::byte* a = in[0] + row * whole_.k * 4;
+      std::byte* y = out[0] + row * whole_.n * 4;
+      kernel_->run(std::array{a, in[1]}, std::array{y}, scratch);
+    }
+  }
+  std::size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
+
+ private:
+  MatmulSpec whole_, share_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+TEST(StrassenMatmul, WorkersWhoShareABatchRoundAsOne) {
+  if (!is_used()) GTEST_SKIP() << "no AVX2 here: all products are oneDNN's";
+  for (const auto& [rows, share] : {std::pair{128, 64}, {192, 64}, {256, 128}, {1280, 640}}) {
+    for (const bool tb : {false, true}) {
+      const MatmulSpec s{.m = rows, .n = 512, .k = 260, .tb = tb};
+      expect_same(std::make_unique<InShares>(s, share), make_strassen_matmul(s, false), operands(s),
+                  {Operand(DType::f32, s.m * s.n)}, 0, fmt::format("{} rows in shares of {}", rows, share));
+    }
+  }
+}
+
 TEST(StrassenMatmul, AgreesWithTheReferenceWhereColumnsGoInSlices) {
   check({.m = 640, .n = 1162, .k = 256, .has_bias = true, .activation = Activation::relu});
 }
@@ -69,15 +114,17 @@ TEST(StrassenMatmul, GradientOfTheWeightAgreesWithTheReference) {
 TEST(StrassenMatmul, DoesNotDependOnTheNumberOfThreads) {
   for (const std::int64_t m : {260, 600}) {
     const MatmulSpec s{.m = m, .n = 520, .k = 520, .tb = true, .has_bias = true};
-    if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "no AVX2 here: all products are oneDNN's";
+    if (!is_used()) GTEST_SKIP() << "no AVX2 here: all products are oneDNN's";
     expect_same(with_threads(2, make_strassen_matmul(s, false)), make_strassen_matmul(s, false), operands(s),
                 {Operand(DType::f32, s.m * s.n)}, 0, "threads");
   }
 }
 
 TEST(StrassenMatmul, LeavesOutProductsForWhichItDoesNotPay) {
-  EXPECT_EQ(make_strassen_matmul({.m = 128, .n = 4096, .k = 4096}, false), nullptr);
-  EXPECT_EQ(make_strassen_matmul({.m = 4096, .n = 320, .k = 256}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.m = 32, .n = 4096, .k = 4096}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.m = 100, .n = 4096, .k = 4096}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.m = 128, .n = 128, .k = 4096}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.m = 4096, .n = 4096, .k = 64}, false), nullptr);
   EXPECT_EQ(make_strassen_matmul({.m = 4096, .n = 256, .k = 257}, false), nullptr);
   EXPECT_EQ(make_strassen_matmul({.batch = 2, .m = 4096, .n = 256, .k = 256}, false), nullptr);
 }

@@ -7,9 +7,14 @@
 // What strassen-inl.h is told, whatever the target.
 namespace hocket::kernel {
 
-constexpr std::int64_t kSide = 4;  // Parts of a matrix, each way.
+// Parts of a matrix, each way. Rows and columns of y come to them by turns, in runs of 16 (kRun), so that a
+// row or a column of y depends on no others than those of its group of 64 (kGroup): workers who share a batch
+// in whole groups round as one who has all of it. Terms, the columns of a, come to them by quarters.
+constexpr std::int64_t kSide = 4;
 constexpr std::int64_t kProducts = 49;
 constexpr std::int64_t kMostLanes = 16;
+constexpr std::int64_t kRun = kMostLanes;
+constexpr std::int64_t kGroup = kSide * kRun;
 constexpr std::int64_t kPad = 16;  // Floats between panels, lest all of them meet in one set of the cache.
 
 // y (m, n) = a (m, k)·b (k, n), or y + that, for as much of k as the caches hold.
@@ -27,6 +32,9 @@ struct StrassenStep {
   std::int64_t part_columns() const { return n / kSide; }
   std::int64_t part_depth() const { return k / kSide; }
 };
+
+// Where in y a row or column of the first part is: its place in the next part is kRun further on.
+constexpr std::int64_t place_in_y(std::int64_t i) { return i / kRun * kGroup + i % kRun; }
 
 constexpr std::int64_t round_up(std::int64_t count, std::int64_t unit) {
   return (count + unit - 1) / unit * unit;
