@@ -10,11 +10,6 @@
 namespace hocket {
 namespace {
 
-Call call_of(const Way& way, int world, std::size_t count, Rank root = 0) {
-  return {
-      .collective = way.collective, .algorithm = way.algorithm, .world = world, .count = count, .root = root};
-}
-
 class Checker : public testing::TestWithParam<Collective> {};
 
 std::vector<Call> calls_to_check(const Way& way, int world) {

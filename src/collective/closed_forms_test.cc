@@ -14,8 +14,6 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kElementBytes = 4;
-
 // The symbols of the closed forms.
 struct Symbols {
   int P;

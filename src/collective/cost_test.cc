@@ -9,8 +9,8 @@
 namespace hocket {
 namespace {
 
-constexpr double kAlpha = 37e-6;
-constexpr double kBeta = 9e-10;
+constexpr double kTrueAlpha = 37e-6;
+constexpr double kTrueBeta = 9e-10;
 
 // Sizes from 8 bytes to 16 MiB, each `runs` times, with noise; every `spoilt`-th was disturbed.
 std::vector<TransferSample> measured(int runs, double noise, int spoilt) {
@@ -18,7 +18,7 @@ std::vector<TransferSample> measured(int runs, double noise, int spoilt) {
   Rng rng{7};
   for (std::size_t bytes = 8; bytes <= 16u << 20; bytes *= 4) {
     for (int run = 0; run < runs; ++run) {
-      double seconds = (kAlpha + kBeta * static_cast<double>(bytes)) * (1 + noise * rng.normal());
+      double seconds = (kTrueAlpha + kTrueBeta * static_cast<double>(bytes)) * (1 + noise * rng.normal());
       if (spoilt > 0 && rng.below(static_cast<std::uint64_t>(spoilt)) == 0) seconds *= 6;
       samples.push_back({bytes, Seconds(seconds)});
     }
@@ -28,19 +28,19 @@ std::vector<TransferSample> measured(int runs, double noise, int spoilt) {
 
 TEST(FitLink, RecoversWhatMadeTheSamples) {
   const LinkFit fit = fit_link(measured(3, 0, 0));
-  EXPECT_NEAR(fit.link.alpha.count(), kAlpha, 1e-9 * kAlpha);
-  EXPECT_NEAR(fit.link.beta, kBeta, 1e-9 * kBeta);
+  EXPECT_NEAR(fit.link.alpha.count(), kTrueAlpha, 1e-9 * kTrueAlpha);
+  EXPECT_NEAR(fit.link.beta, kTrueBeta, 1e-9 * kTrueBeta);
   EXPECT_LT(fit.residual, 1e-9);
 }
 
 TEST(FitLink, BearsNoiseAndDisturbedSamples) {
   const LinkFit noisy = fit_link(measured(20, 0.05, 0));
-  EXPECT_NEAR(noisy.link.alpha.count(), kAlpha, 0.03 * kAlpha);
-  EXPECT_NEAR(noisy.link.beta, kBeta, 0.03 * kBeta);
+  EXPECT_NEAR(noisy.link.alpha.count(), kTrueAlpha, 0.03 * kTrueAlpha);
+  EXPECT_NEAR(noisy.link.beta, kTrueBeta, 0.03 * kTrueBeta);
   EXPECT_NEAR(noisy.residual, 0.034, 0.01);  // The median of |normal| is 0.67 deviations.
   const LinkFit disturbed = fit_link(measured(20, 0.05, 8));
-  EXPECT_NEAR(disturbed.link.alpha.count(), kAlpha, 0.08 * kAlpha);
-  EXPECT_NEAR(disturbed.link.beta, kBeta, 0.08 * kBeta);
+  EXPECT_NEAR(disturbed.link.alpha.count(), kTrueAlpha, 0.08 * kTrueAlpha);
+  EXPECT_NEAR(disturbed.link.beta, kTrueBeta, 0.08 * kTrueBeta);
 }
 
 TEST(FitLink, NeverGivesNegativeCosts) {

@@ -17,6 +17,8 @@ namespace hocket {
 
 // What every collective must do, said once more without schedules: for tests.
 
+constexpr std::size_t kElementBytes = 4;
+
 // A collective and an algorithm that can carry it out.
 struct Way {
   Collective collective;
@@ -39,6 +41,11 @@ inline std::vector<Way> all_ways(std::optional<Collective> of = std::nullopt) {
 
 inline std::string name_of(const Way& way) {
   return std::string(name_of(way.collective)) + "_by_" + std::string(name_of(way.algorithm));
+}
+
+inline Call call_of(const Way& way, int world, std::size_t count, Rank root = 0) {
+  return {
+      .collective = way.collective, .algorithm = way.algorithm, .world = world, .count = count, .root = root};
 }
 
 // Whether the root, or the master, makes a difference.

@@ -20,7 +20,7 @@ constexpr double kAlpha = 50e-6;
 constexpr double kBeta = 8e-10;
 
 // Sum by passing chunks round the ring, then passing the sums round.
-Schedule ring(Rank me, int world, std::size_t count) {
+Schedule ring_schedule(Rank me, int world, std::size_t count) {
   return {2 * (world - 1), [=](int i, Round& round) {
             const Rank next = (me + 1) % world;
             const Rank prev = (me + world - 1) % world;
@@ -35,7 +35,7 @@ Schedule ring(Rank me, int world, std::size_t count) {
 int log2_ceil(int world) { return std::bit_width(static_cast<unsigned>(world - 1)); }
 
 // Broadcast from rank 0: in round i ranks below 2^i each tell one more.
-Schedule tree(Rank me, int world, std::size_t count) {
+Schedule tree_schedule(Rank me, int world, std::size_t count) {
   return {log2_ceil(world), [=](int i, Round& round) {
             const Rank stride = 1 << i;
             if (me < stride && me + stride < world) round.push_back(send(me + stride, {0, count}));
@@ -44,7 +44,7 @@ Schedule tree(Rank me, int world, std::size_t count) {
 }
 
 // Everyone sends its block to everyone, all at once.
-Schedule exchange(Rank me, int world, std::size_t count) {
+Schedule exchange_schedule(Rank me, int world, std::size_t count) {
   return {1, [=](int, Round& round) {
             for (int i = 1; i < world; ++i) round.push_back(send((me + i) % world, {0, count}));
             for (int i = 1; i < world; ++i) round.push_back(recv((me + i) % world, {0, count}));
@@ -61,7 +61,7 @@ Topology uniform(int world) { return uniform_topology(world, {{Seconds(kAlpha), 
 TEST(Simulate, ARingTakesItsClosedForm) {
   for (const int world : {2, 3, 4, 8, 64}) {
     const std::size_t count = 1000 * static_cast<std::size_t>(world);
-    const Simulation simulation = run(ring, uniform(world), count);
+    const Simulation simulation = run(ring_schedule, uniform(world), count);
     const double bytes = 4.0 * static_cast<double>(count);
     const double expected = 2 * (world - 1) * (kAlpha + kBeta * bytes / world);
     for (const Seconds finish : simulation.finish) EXPECT_NEAR(finish.count(), expected, 1e-12 * expected);
@@ -69,13 +69,14 @@ TEST(Simulate, ARingTakesItsClosedForm) {
     EXPECT_EQ(simulation.most_bytes, 2000u * 4 * static_cast<unsigned>(world - 1));
     EXPECT_EQ(simulation.bytes[0], simulation.most_bytes * static_cast<unsigned>(world));
     EXPECT_NEAR(simulation.utilisation(), 1, 1e-9);
-    EXPECT_NEAR(price(ring(0, world, count), 0, uniform(world), 4).count(), expected, 1e-12 * expected);
+    EXPECT_NEAR(price(ring_schedule(0, world, count), 0, uniform(world), 4).count(), expected,
+                1e-12 * expected);
   }
 }
 
 TEST(Simulate, ATreeTakesItsClosedForm) {
   for (const int world : {2, 3, 5, 8, 100, 1024}) {
-    const Simulation simulation = run(tree, uniform(world), 1000);
+    const Simulation simulation = run(tree_schedule, uniform(world), 1000);
     const double expected = log2_ceil(world) * (kAlpha + kBeta * 4000);
     EXPECT_NEAR(simulation.time().count(), expected, 1e-12 * expected);
     EXPECT_EQ(simulation.messages, static_cast<unsigned>(world - 1));
@@ -83,19 +84,19 @@ TEST(Simulate, ATreeTakesItsClosedForm) {
 }
 
 TEST(Simulate, LatencyGrowsLinearlyOnARingAndLogarithmicallyInATree) {
-  const double ring_100 = run(ring, uniform(100), 100).time().count();
-  const double ring_200 = run(ring, uniform(200), 100).time().count();
-  const double ring_400 = run(ring, uniform(400), 100).time().count();
+  const double ring_100 = run(ring_schedule, uniform(100), 100).time().count();
+  const double ring_200 = run(ring_schedule, uniform(200), 100).time().count();
+  const double ring_400 = run(ring_schedule, uniform(400), 100).time().count();
   EXPECT_NEAR((ring_400 - ring_200) / (ring_200 - ring_100), 2, 0.02);
-  const double tree_16 = run(tree, uniform(16), 100).time().count();
-  const double tree_256 = run(tree, uniform(256), 100).time().count();
-  const double tree_4096 = run(tree, uniform(4096), 100).time().count();
+  const double tree_16 = run(tree_schedule, uniform(16), 100).time().count();
+  const double tree_256 = run(tree_schedule, uniform(256), 100).time().count();
+  const double tree_4096 = run(tree_schedule, uniform(4096), 100).time().count();
   EXPECT_NEAR(tree_4096 - tree_256, tree_256 - tree_16, 1e-12);
 }
 
 TEST(Simulate, AnExchangeKeepsEveryLinkBusy) {
   for (const int world : {2, 7, 40}) {
-    const Simulation simulation = run(exchange, uniform(world), 1000);
+    const Simulation simulation = run(exchange_schedule, uniform(world), 1000);
     EXPECT_NEAR(simulation.time().count(), (world - 1) * (kAlpha + kBeta * 4000), 1e-12);
     EXPECT_NEAR(simulation.utilisation(), 1, 1e-9);
   }
@@ -105,8 +106,8 @@ TEST(Simulate, RanksBehindAnOversubscribedUplinkShareIt) {
   const UniformOptions options{{Seconds(0), 1e-9}, 4, 4, Seconds(0), RankOrder::cyclic};
   const Topology racks = uniform_topology(16, options);  // A ring in which every message leaves its rack.
   const Topology flat = uniform_topology(16, {{Seconds(0), 1e-9}});
-  const Simulation slow = run(ring, racks, 16000);
-  EXPECT_NEAR(slow.time() / run(ring, flat, 16000).time(), 4, 1e-9);
+  const Simulation slow = run(ring_schedule, racks, 16000);
+  EXPECT_NEAR(slow.time() / run(ring_schedule, flat, 16000).time(), 4, 1e-9);
   EXPECT_EQ(slow.bytes[static_cast<std::size_t>(Level::rack)], slow.bytes[0]);
   EXPECT_NEAR(slow.busy[2 * 16].count(), slow.time().count(),
               1e-9 * slow.time().count());  // The first uplink.
@@ -114,7 +115,7 @@ TEST(Simulate, RanksBehindAnOversubscribedUplinkShareIt) {
 
 TEST(Simulate, ARingThatFollowsTheRacksCrossesEachUplinkOnce) {
   const UniformOptions options{{Seconds(0), 1e-9}, 4, 4, Seconds(0), RankOrder::block};
-  const Simulation simulation = run(ring, uniform_topology(16, options), 16000);
+  const Simulation simulation = run(ring_schedule, uniform_topology(16, options), 16000);
   EXPECT_EQ(simulation.bytes[static_cast<std::size_t>(Level::rack)] * 4, simulation.bytes[0]);
   EXPECT_NEAR(simulation.time().count(), 30 * 4000e-9, 1e-12);
 }

@@ -10,8 +10,6 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kElementBytes = 4;
-
 TEST(ScheduleTraffic, CountsMessagesButNotLocalWork) {
   const std::vector<Round> rounds = {{send(1, {0, 3}), send(2, {0, 2}), recv(1, {0, 4}, Buffer::scratch),
                                       recv_reduce(1, {0, 5}), recv(2, {0, 1})},

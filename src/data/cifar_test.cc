@@ -10,7 +10,7 @@ namespace {
 
 std::string record(char label, char pixel) { return std::string(1, label) + std::string(3072, pixel); }
 
-std::string message_for(const std::string& bytes) {
+std::string cifar_message(const std::string& bytes) {
   std::vector<std::int32_t> labels;
   std::vector<std::uint8_t> pixels;
   return message_of<DataError>([&] { parse_cifar("x", std::as_bytes(std::span(bytes)), labels, pixels); });
@@ -33,10 +33,10 @@ TEST(Cifar, ReadsTheBatchesThatAreThere) {
 }
 
 TEST(Cifar, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(message_for(record(1, 'a').substr(1)),
+  EXPECT_EQ(cifar_message(record(1, 'a').substr(1)),
             "x: expected records of 3073 bytes, found 3072 bytes: 0 and 3072 over");
-  EXPECT_EQ(message_for(""), "x: expected records of 3073 bytes, found 0 bytes: 0 and 0 over");
-  EXPECT_EQ(message_for(record(1, 'a') + record(10, 'b')),
+  EXPECT_EQ(cifar_message(""), "x: expected records of 3073 bytes, found 0 bytes: 0 and 0 over");
+  EXPECT_EQ(cifar_message(record(1, 'a') + record(10, 'b')),
             "x: byte 3073: expected a label from 0 to 9, found 10");
   const TestFolder folder;
   EXPECT_THROW(open_dataset({"cifar10:" + folder.path().string(), ""}), DataError);

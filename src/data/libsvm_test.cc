@@ -11,7 +11,7 @@
 namespace hocket {
 namespace {
 
-std::string message_for(std::string_view text) {
+std::string libsvm_message(std::string_view text) {
   return message_of<DataError>([&] { parse_libsvm("x", text); });
 }
 
@@ -30,22 +30,22 @@ TEST(Libsvm, StoresNoValuesWhereAllAreOne) {
 }
 
 TEST(Libsvm, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(message_for("1 1:1\n1 0:1\n"), "x: line 2: expected indices from 1 on, found index 0");
-  EXPECT_EQ(message_for("1 5:1 3:1\n"), "x: line 1: expected ascending indices, found 3 after 5");
-  EXPECT_EQ(message_for("1 5:1 5:1\n"), "x: line 1: expected ascending indices, found 5 after 5");
-  EXPECT_EQ(message_for("# c\n\n1 1:nan"), "x: line 3: expected a finite number, found 'nan'");
-  EXPECT_EQ(message_for("1 1:1e99"), "x: line 1: expected a finite number, found '1e99'");
-  EXPECT_EQ(message_for("nan 1:1"), "x: line 1: expected a finite number, found 'nan'");
-  EXPECT_EQ(message_for("cat 1:1"), "x: line 1: expected a label, found 'cat'");
-  EXPECT_EQ(message_for("1 qid:3 1:1"), "x: line 1: expected index:value, found 'qid:3'");
-  EXPECT_EQ(message_for("1 12"), "x: line 1: expected index:value, found '12'");
-  EXPECT_EQ(message_for("1 12:"), "x: line 1: expected a value, found ''");
-  EXPECT_EQ(message_for("1 1:2x"), "x: line 1: expected a value, found '2x'");
-  EXPECT_EQ(message_for("1 -1:2"), "x: line 1: expected index:value, found '-1:2'");
-  EXPECT_EQ(message_for("1 99999999999999999999:2"),
+  EXPECT_EQ(libsvm_message("1 1:1\n1 0:1\n"), "x: line 2: expected indices from 1 on, found index 0");
+  EXPECT_EQ(libsvm_message("1 5:1 3:1\n"), "x: line 1: expected ascending indices, found 3 after 5");
+  EXPECT_EQ(libsvm_message("1 5:1 5:1\n"), "x: line 1: expected ascending indices, found 5 after 5");
+  EXPECT_EQ(libsvm_message("# c\n\n1 1:nan"), "x: line 3: expected a finite number, found 'nan'");
+  EXPECT_EQ(libsvm_message("1 1:1e99"), "x: line 1: expected a finite number, found '1e99'");
+  EXPECT_EQ(libsvm_message("nan 1:1"), "x: line 1: expected a finite number, found 'nan'");
+  EXPECT_EQ(libsvm_message("cat 1:1"), "x: line 1: expected a label, found 'cat'");
+  EXPECT_EQ(libsvm_message("1 qid:3 1:1"), "x: line 1: expected index:value, found 'qid:3'");
+  EXPECT_EQ(libsvm_message("1 12"), "x: line 1: expected index:value, found '12'");
+  EXPECT_EQ(libsvm_message("1 12:"), "x: line 1: expected a value, found ''");
+  EXPECT_EQ(libsvm_message("1 1:2x"), "x: line 1: expected a value, found '2x'");
+  EXPECT_EQ(libsvm_message("1 -1:2"), "x: line 1: expected index:value, found '-1:2'");
+  EXPECT_EQ(libsvm_message("1 99999999999999999999:2"),
             "x: line 1: expected an index below 2^31, found '99999999999999999999:2'");
-  EXPECT_EQ(message_for("\n\n"), "x: expected rows of 'label index:value …', found none");
-  EXPECT_EQ(message_for(""), "x: expected rows of 'label index:value …', found none");
+  EXPECT_EQ(libsvm_message("\n\n"), "x: expected rows of 'label index:value …', found none");
+  EXPECT_EQ(libsvm_message(""), "x: expected rows of 'label index:value …', found none");
 }
 
 RC_GTEST_PROP(Libsvm, ReadsBackWhatWasWritten, ()) {

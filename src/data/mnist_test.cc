@@ -34,7 +34,7 @@ TestFolder& write_train(TestFolder& folder, const std::string& image_file, const
   return folder;
 }
 
-std::string message_for(const TestFolder& folder) {
+std::string mnist_message(const TestFolder& folder) {
   return message_of<DataError>([&] { open_dataset({"mnist:" + folder.path().string(), ""}); });
 }
 
@@ -61,14 +61,14 @@ TEST(Mnist, ReadsAndNormalisesImages) {
 TEST(Mnist, RefusesALabelOutOfRange) {
   TestFolder folder;
   write_train(folder, images(2, std::string(8, 'x')), labels("\x03\x0a"s));
-  EXPECT_NE(message_for(folder).find("byte 9: expected a label from 0 to 9, found 10"), std::string::npos);
+  EXPECT_NE(mnist_message(folder).find("byte 9: expected a label from 0 to 9, found 10"), std::string::npos);
   EXPECT_EQ(open_dataset({"mnist:" + folder.path().string() + ",classes=11", ""}).train->info().classes, 11);
 }
 
 TEST(Mnist, RefusesImagesAndLabelsThatDoNotMatch) {
   TestFolder folder;
   write_train(folder, images(2, std::string(8, 'x')), labels("\x03\x01\x02"s));
-  EXPECT_NE(message_for(folder).find("2 images, but 3 labels beside them"), std::string::npos);
+  EXPECT_NE(mnist_message(folder).find("2 images, but 3 labels beside them"), std::string::npos);
 }
 
 TEST(Mnist, RefusesANanPixel) {
@@ -76,7 +76,7 @@ TEST(Mnist, RefusesANanPixel) {
   const auto word = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN());
   write_train(folder, "\0\0\x0d\x03"s + number(1) + number(1) + number(2) + number(0) + number(word),
               labels("\x03"s));
-  EXPECT_NE(message_for(folder).find("byte 20: expected a finite pixel, found nan"), std::string::npos);
+  EXPECT_NE(mnist_message(folder).find("byte 20: expected a finite pixel, found nan"), std::string::npos);
 }
 
 TEST(Mnist, ReadsFloatPixels) {
@@ -90,15 +90,15 @@ TEST(Mnist, ReadsFloatPixels) {
 TEST(Mnist, RefusesImagesWithoutPixels) {
   TestFolder folder;
   write_train(folder, images(0, ""), labels(""));
-  EXPECT_NE(message_for(folder).find("no pixels in images of shape [0,2,2]"), std::string::npos);
+  EXPECT_NE(mnist_message(folder).find("no pixels in images of shape [0,2,2]"), std::string::npos);
 }
 
 TEST(Mnist, SaysWhichFileIsMissing) {
   TestFolder folder;
-  EXPECT_NE(message_for(folder).find("no file train-images-idx3-ubyte or train-images-idx3-ubyte.gz"),
+  EXPECT_NE(mnist_message(folder).find("no file train-images-idx3-ubyte or train-images-idx3-ubyte.gz"),
             std::string::npos);
   folder.write("train-images-idx3-ubyte", images(1, "abcd"));
-  EXPECT_NE(message_for(folder).find("no file train-labels-idx1-ubyte"), std::string::npos);
+  EXPECT_NE(mnist_message(folder).find("no file train-labels-idx1-ubyte"), std::string::npos);
   EXPECT_THROW(open_dataset({"mnist:/no/such/folder", ""}), DataError);
 }
 

@@ -20,7 +20,7 @@ std::vector<ColumnKind> kinds_of(std::string_view text, const TableOptions& opti
   return kinds;
 }
 
-std::string message_for(std::string_view text, const TableOptions& options = {}) {
+std::string table_message(std::string_view text, const TableOptions& options = {}) {
   return message_of<DataError>([&] { read_table("x", text, infer_schema("x", text, options)); });
 }
 
@@ -82,25 +82,25 @@ TEST(Table, KnowsTheUsualNames) {
 }
 
 TEST(Table, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(message_for("1,2,0\n3,4\n"), "x: line 2: expected 3 fields, as in line 1, found 2");
-  EXPECT_EQ(message_for("1\n2\n"), "x: line 1: expected at least 2 columns, found 1");
-  EXPECT_EQ(message_for(""), "x: expected rows of CSV, found none");
-  EXPECT_EQ(message_for("a,b\n1,\n"), "x: line 2: expected a label, found ''");
-  EXPECT_EQ(message_for("1,0\nnan,1\n"), "x: line 2: column 1: expected a finite number, found 'nan'");
-  EXPECT_EQ(message_for("1,0\n2,inf\n"), "x: line 2: expected a finite label, found 'inf'");
+  EXPECT_EQ(table_message("1,2,0\n3,4\n"), "x: line 2: expected 3 fields, as in line 1, found 2");
+  EXPECT_EQ(table_message("1\n2\n"), "x: line 1: expected at least 2 columns, found 1");
+  EXPECT_EQ(table_message(""), "x: expected rows of CSV, found none");
+  EXPECT_EQ(table_message("a,b\n1,\n"), "x: line 2: expected a label, found ''");
+  EXPECT_EQ(table_message("1,0\nnan,1\n"), "x: line 2: column 1: expected a finite number, found 'nan'");
+  EXPECT_EQ(table_message("1,0\n2,inf\n"), "x: line 2: expected a finite label, found 'inf'");
   TableOptions options;
   options.numeric = {"1"};
-  EXPECT_EQ(message_for("1,0\nx,1\n", options), "x: line 2: column 1: expected a number, found 'x'");
+  EXPECT_EQ(table_message("1,0\nx,1\n", options), "x: line 2: column 1: expected a number, found 'x'");
   options = {};
   options.header = true;
-  EXPECT_EQ(message_for("a,b\n", options), "x: expected rows of CSV below the header, found none");
+  EXPECT_EQ(table_message("a,b\n", options), "x: expected rows of CSV below the header, found none");
 }
 
 TEST(Table, TakesARareWordAmongNumbersForAMistake) {
   std::string text;
   for (int i = 0; i < 40; ++i) text += fmt::format("{},{}\n", i, i % 2);
   text += "4O,1\n";
-  EXPECT_EQ(message_for(text),
+  EXPECT_EQ(table_message(text),
             "x: line 41: column 1: expected a number, as in 40 of 41 rows, found '4O' (option categorical=1 "
             "makes it a category)");
 }

@@ -42,7 +42,7 @@ class PipeStream final : public Stream {
   Pipe& out_;
 };
 
-struct Ends {
+struct FramedEnds {
   Pipe there{}, back{};
   FramedStream sender{std::make_unique<PipeStream>(back, there)};
   FramedStream receiver{std::make_unique<PipeStream>(there, back)};
@@ -66,7 +66,7 @@ std::vector<std::byte> message_of(std::size_t size) {
 }
 
 TEST(FramedStream, MessagesOfAnySizeArriveWholeAndInOrder) {
-  Ends ends;
+  FramedEnds ends;
   std::vector<std::vector<std::byte>> sent;
   for (const std::size_t size : {0, 1, 500, 70'000, 3, 300'000, 65'536, 65'537, 0, 1'000'000}) {
     sent.push_back(message_of(size));
@@ -76,7 +76,7 @@ TEST(FramedStream, MessagesOfAnySizeArriveWholeAndInOrder) {
 }
 
 TEST(FramedStream, ALongMessageThatGoesAtOnceIsNotQueued) {
-  Ends ends;
+  FramedEnds ends;
   ends.there.capacity = ends.there.step = 1 << 20;
   ends.sender.send(message_of(500'000));
   EXPECT_EQ(ends.sender.queued_bytes(), 0U);
@@ -84,7 +84,7 @@ TEST(FramedStream, ALongMessageThatGoesAtOnceIsNotQueued) {
 }
 
 TEST(FramedStream, WhatCameBeforeTheEndIsReceivedFirst) {
-  Ends ends;
+  FramedEnds ends;
   ends.sender.send(message_of(100));
   ends.there.is_closed = true;
   ends.receiver.progress();
@@ -93,7 +93,7 @@ TEST(FramedStream, WhatCameBeforeTheEndIsReceivedFirst) {
 }
 
 TEST(FramedStream, ALengthAboveTheLimitClosesTheStream) {
-  Ends ends;
+  FramedEnds ends;
   FramedStream receiver(std::make_unique<PipeStream>(ends.there, ends.back), 99);
   ends.sender.send(message_of(100));
   receiver.progress();

@@ -7,11 +7,11 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <thread>
 #include <tuple>
 
 #include "base/error.h"
+#include "net/run_ranks.h"
 
 namespace hocket {
 
@@ -159,12 +159,6 @@ std::vector<std::string> run_over(FakeMpi& mpi, int world, const Body& body, Sec
 std::vector<std::string> run_over_mpi(int world, const Body& body, Seconds deadline = Seconds(20)) {
   FakeMpi mpi;
   return run_over(mpi, world, body, deadline);
-}
-
-std::vector<int> numbered(int from, std::size_t count) {
-  std::vector<int> values(count);
-  std::iota(values.begin(), values.end(), from);
-  return values;
 }
 
 // Messages with the neighbours in a ring: none, small ones, the largest small one, one more, pieces.

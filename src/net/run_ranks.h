@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -86,6 +87,13 @@ class TestJob {
   std::vector<std::unique_ptr<TcpConnector>> tcp_;
   std::vector<std::unique_ptr<Connector>> connectors_;
 };
+
+// A message whose elements count from `from` on.
+inline std::vector<int> numbered(int from, std::size_t count) {
+  std::vector<int> values(count);
+  std::iota(values.begin(), values.end(), from);
+  return values;
+}
 
 // Runs `body` on every rank. Returns what each rank threw, empty where it threw nothing.
 inline std::vector<std::string> run_ranks(int world,

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <numeric>
 
 #include "base/error.h"
 #include "net/run_ranks.h"
@@ -21,12 +20,6 @@ std::span<const std::byte> bytes_of(const std::vector<int>& values) {
   return std::as_bytes(std::span(values));
 }
 std::span<std::byte> bytes_of(std::vector<int>& values) { return std::as_writable_bytes(std::span(values)); }
-
-std::vector<int> numbered(int from, std::size_t count) {
-  std::vector<int> values(count);
-  std::iota(values.begin(), values.end(), from);
-  return values;
-}
 
 class TransportOver : public testing::TestWithParam<Medium> {};
 INSTANTIATE_TEST_SUITE_P(Media, TransportOver,

@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-struct Ends {
+struct TlsEnds {
   TlsStream connecting;
   TlsStream accepting;
 };
@@ -23,13 +23,13 @@ std::pair<FileDescriptor, FileDescriptor> socket_pair() {
   return {FileDescriptor(pair[0]), FileDescriptor(pair[1])};
 }
 
-Ends ends(const JobKey& first, const JobKey& second) {
+TlsEnds ends(const JobKey& first, const JobKey& second) {
   auto pair = socket_pair();
   return {TlsStream(std::move(pair.first), TlsStream::Role::connecting, first),
           TlsStream(std::move(pair.second), TlsStream::Role::accepting, second)};
 }
 
-bool establish(Ends& both) {
+bool establish(TlsEnds& both) {
   for (int i = 0; i < 20; ++i) {
     const bool first = both.connecting.establish();
     const bool second = both.accepting.establish();
@@ -40,7 +40,7 @@ bool establish(Ends& both) {
 
 TEST(TlsStream, CarriesBytesBothWays) {
   const JobKey key = random_key();
-  Ends both = ends(key, key);
+  TlsEnds both = ends(key, key);
   ASSERT_TRUE(establish(both));
   std::vector<std::byte> sent(1 << 20);
   for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<std::byte>(i * 7 >> 3);
@@ -61,8 +61,8 @@ TEST(TlsStream, BytesOnTheWireAreNotTheBytesSent) {
   const JobKey key = random_key();
   auto pair = socket_pair();
   const int eavesdropped = pair.second.get();
-  Ends both{TlsStream(std::move(pair.first), TlsStream::Role::connecting, key),
-            TlsStream(std::move(pair.second), TlsStream::Role::accepting, key)};
+  TlsEnds both{TlsStream(std::move(pair.first), TlsStream::Role::connecting, key),
+               TlsStream(std::move(pair.second), TlsStream::Role::accepting, key)};
   ASSERT_TRUE(establish(both));
   const std::string secret = "the weights of the model";
   both.connecting.write_some(std::as_bytes(std::span(secret)));
@@ -73,7 +73,7 @@ TEST(TlsStream, BytesOnTheWireAreNotTheBytesSent) {
 }
 
 TEST(TlsStream, AnotherKeyCannotFinishTheHandshake) {
-  Ends both = ends(random_key(), random_key());
+  TlsEnds both = ends(random_key(), random_key());
   EXPECT_THROW(establish(both), StreamClosed);
 }
 

@@ -5,7 +5,7 @@
 namespace hocket {
 namespace {
 
-PipelineReplay replay(PipelineSchedule schedule, const PipelineShape& shape) {
+PipelineReplay replay_for_chart(PipelineSchedule schedule, const PipelineShape& shape) {
   PartCost cost;
   cost.forward = Seconds(1);
   cost.backward = Seconds(2);
@@ -14,18 +14,18 @@ PipelineReplay replay(PipelineSchedule schedule, const PipelineShape& shape) {
 }
 
 TEST(PipelineChart, ShowsWhatEveryStageDoesWhen) {
-  EXPECT_EQ(chart_of(replay(PipelineSchedule::one_f_one_b, {2, 3})),
+  EXPECT_EQ(chart_of(replay_for_chart(PipelineSchedule::one_f_one_b, {2, 3})),
             "stage 0   F0 F1 .. .. B0 == F2 B1 == .. B2 ==\n"
             "stage 1   .. F0 B0 == F1 B1 == F2 B2 == .. ..\n");
 }
 
 TEST(PipelineChart, NamesTheChunksOfAnInterleavedSchedule) {
-  EXPECT_EQ(chart_of(replay(PipelineSchedule::interleaved, {1, 1, 2})),
+  EXPECT_EQ(chart_of(replay_for_chart(PipelineSchedule::interleaved, {1, 1, 2})),
             "stage 0   F0   F0.1 B0.1 ==== B0   ====\n");
 }
 
 TEST(PipelineChart, ColumnsGrowWhereTheLineWouldBeTooWide) {
-  const std::string chart = chart_of(replay(PipelineSchedule::gpipe, {2, 16}), 40);
+  const std::string chart = chart_of(replay_for_chart(PipelineSchedule::gpipe, {2, 16}), 40);
   EXPECT_LE(chart.find('\n'), 10U + 40U);
 }
 

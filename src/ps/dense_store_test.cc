@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "nn/update_spec.h"
+#include "ps/test_payload.h"
 #include "tensor/kernels/update.h"
 #include "tensor/reference/update.h"
 
@@ -20,22 +21,11 @@ template <typename T>
 constexpr DType kDType = sizeof(T) == 4 ? DType::f32 : DType::f64;
 
 template <typename T>
-Payload payload(const std::vector<T>& values) {
-  return Payload::copy_of(std::as_bytes(std::span(values)));
-}
-
-template <typename T>
 std::vector<T> random_values(std::size_t count, std::uint64_t seed) {
   Rng rng{seed, count};
   std::vector<T> values(count);
   for (T& value : values) value = static_cast<T>(rng.uniform(-1, 1));
   return values;
-}
-
-template <typename T>
-std::vector<T> elements(const Payload& payload) {
-  const std::span<const T> values = payload.values<T>();
-  return {values.begin(), values.end()};
 }
 
 template <typename T>

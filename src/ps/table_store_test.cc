@@ -8,22 +8,12 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "ps/test_payload.h"
 
 namespace hocket {
 namespace {
 
 using Ids = std::vector<std::uint64_t>;
-
-template <typename T>
-Payload payload(const std::vector<T>& values) {
-  return Payload::copy_of(std::as_bytes(std::span(values)));
-}
-
-template <typename T>
-std::vector<T> elements(const Payload& payload) {
-  const std::span<const T> values = payload.values<T>();
-  return {values.begin(), values.end()};
-}
 
 Init table_of(std::string_view rule, std::int64_t width, DType dtype = DType::f32, double spread = 0.1) {
   Init init;

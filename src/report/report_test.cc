@@ -8,12 +8,11 @@
 #include "report/compare_js.h"
 #include "report/page_js.h"
 #include "report/report_js.h"
+#include "report/test_evil.h"
 #include "report/timeline_js.h"
 
 namespace hocket {
 namespace {
-
-constexpr const char* kEvil = "</script><script>alert(1)</script><!-- \"'&";
 
 std::size_t count_of(const std::string& text, const std::string& part) {
   std::size_t count = 0;

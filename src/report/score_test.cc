@@ -6,11 +6,10 @@
 
 #include "report/comparison_json.h"
 #include "report/comparison_page.h"
+#include "report/test_evil.h"
 
 namespace hocket {
 namespace {
-
-constexpr const char* kEvil = "</script><script>alert(1)</script><!-- \"'&";
 
 // A run whose error falls from 0.5 at its first test to `last` at its third, a second after the other.
 TrainTrial run_of(std::uint64_t seed, double last, double seconds_per_test = 1) {

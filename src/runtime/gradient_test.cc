@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-constexpr double kTolerance = 1e-6;  // Of the gradient's size, or absolute below 1.
+constexpr double kSlopeTolerance = 1e-6;  // Of the gradient's size, or absolute below 1.
 constexpr double kStep = 1e-5;
 
 // The gradient as the graph computes it; of a sparse table as a whole table.
@@ -79,14 +79,12 @@ TEST_P(GradientOf, MatchesFiniteDifferences) {
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       const double expected = differences.slope(parameters[p], static_cast<std::int64_t>(i));
       largest = std::max(largest, std::fabs(expected));
-      ASSERT_NEAR(gradient[i], expected, kTolerance * std::max(1.0, std::fabs(expected)))
+      ASSERT_NEAR(gradient[i], expected, kSlopeTolerance * std::max(1.0, std::fabs(expected)))
           << info.name << " " << to_string(info.type) << " element " << i;
     }
   }
   EXPECT_GT(largest, 1e-3) << "the case does not depend on its parameters";
 }
-
-std::string name_of_case(const testing::TestParamInfo<OperatorCase>& info) { return info.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(Operators, GradientOf, testing::ValuesIn(differentiable_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Images, GradientOf, testing::ValuesIn(image_cases()), name_of_case);

@@ -57,7 +57,7 @@ void add_pool_cases(std::vector<OperatorCase>& cases) {
                    }});
 }
 
-Values batch_norm(Scene& s, const Shape& shape, const std::string& activation) {
+Values image_batch_norm(Scene& s, const Shape& shape, const std::string& activation) {
   const Value x = s.parameter(shape, -1, 3);
   const Value stats = s.add("bn_stats", {x, s.weights(shape[0])});
   return {s.add("bn_apply", {x, stats, s.parameter({shape[1]}, 0.5, 2), s.parameter({shape[1]})},
@@ -84,10 +84,10 @@ Values bn_inference(Scene& s, const Shape& shape) {
 
 void add_norm_cases(std::vector<OperatorCase>& cases) {
   cases.push_back({"bn_image", [](Scene& s) {
-                     return batch_norm(s, {4, s.dim(2, 19), s.dim(2, 7), 3}, "none");
+                     return image_batch_norm(s, {4, s.dim(2, 19), s.dim(2, 7), 3}, "none");
                    }});
   cases.push_back({"bn_image_relu", [](Scene& s) {
-                     return batch_norm(s, {4, s.dim(2, 16), s.dim(2, 8), 2}, "relu");
+                     return image_batch_norm(s, {4, s.dim(2, 16), s.dim(2, 8), 2}, "relu");
                    }});
   cases.push_back({"bn_image_residual", [](Scene& s) {
                      return residual_norm(s, {4, s.dim(2, 16), s.dim(2, 8), 2});

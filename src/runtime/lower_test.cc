@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "graph/differentiate.h"
 #include "graph/operator.h"
@@ -53,19 +52,6 @@ void expect_close(const Tensor& actual, const Tensor& expected, double error, co
     ASSERT_NEAR(element(actual, i), element(expected, i), is_whole ? 0 : error + 1e-12)
         << what << " element " << i << " of " << to_string(expected.shape());
   }
-}
-
-Tensor copy_of(const Tensor& tensor) {
-  Tensor copy(tensor.dtype(), tensor.shape());
-  std::memcpy(copy.bytes().data(), tensor.bytes().data(), tensor.byte_size());
-  return copy;
-}
-
-std::vector<Tensor> copies_of(const std::vector<Tensor>& tensors) {
-  std::vector<Tensor> copies;
-  for (const Tensor& tensor : tensors)
-    copies.push_back(tensor.bytes().data() == nullptr ? tensor : copy_of(tensor));
-  return copies;
 }
 
 // The tensor with its elements in the logical order.
@@ -132,8 +118,6 @@ TEST_P(KernelsOf, FastAgreesWithReferenceOnChannelsLast) {
   choose_layouts(test.scene.graph());
   compare_kernels(test.scene.graph(), test.sources);
 }
-
-std::string name_of_case(const testing::TestParamInfo<OperatorCase>& info) { return info.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(Operators, KernelsOf, testing::ValuesIn(differentiable_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Images, KernelsOf, testing::ValuesIn(image_cases()), name_of_case);

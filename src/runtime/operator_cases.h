@@ -1,5 +1,8 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -69,5 +72,21 @@ std::vector<OperatorCase> differentiable_cases();
 std::vector<OperatorCase>
 image_cases();  // Differentiable too; under choose_layouts their images are channels_last.
 std::vector<OperatorCase> update_cases();  // Without a gradient: metrics, and what updates in place.
+
+inline std::string name_of_case(const testing::TestParamInfo<OperatorCase>& info) { return info.param.name; }
+
+inline Tensor copy_of(const Tensor& tensor) {
+  Tensor copy(tensor.dtype(), tensor.shape());
+  std::copy(tensor.bytes().begin(), tensor.bytes().end(), copy.bytes().begin());
+  return copy;
+}
+
+// Where one has no elements yet, so has its copy.
+inline std::vector<Tensor> copies_of(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> copies;
+  for (const Tensor& tensor : tensors)
+    copies.push_back(tensor.bytes().data() == nullptr ? tensor : copy_of(tensor));
+  return copies;
+}
 
 }  // namespace hocket

@@ -188,7 +188,7 @@ Values layer_norm(Scene& s, const Shape& shape) {
                   {{"eps", 1e-3}})[0]};
 }
 
-Values batch_norm(Scene& s) {
+Values matrix_batch_norm(Scene& s) {
   const std::int64_t n = s.dim(5, 40), c = s.dim(3, 37);
   const Value x = s.parameter({n, c}, -1, 3);
   const Value stats = s.add("bn_stats", {x, s.weights(n)});
@@ -209,7 +209,7 @@ void add_loss_cases(std::vector<OperatorCase>& cases) {
     cases.push_back(loss_case(op, 1, false));
     cases.push_back(loss_case(op, 3, false));
   }
-  cases.push_back({"bn_matrix", batch_norm});
+  cases.push_back({"bn_matrix", matrix_batch_norm});
   cases.push_back({"layer_norm_2", [](Scene& s) { return layer_norm(s, {3, s.dim(4, 65)}); }});
   cases.push_back({"layer_norm_3", [](Scene& s) { return layer_norm(s, {2, 3, s.dim(4, 64)}); }});
   cases.push_back(attention_case("causal", 2, 1));

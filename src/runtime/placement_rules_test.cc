@@ -16,19 +16,7 @@
 namespace hocket {
 namespace {
 
-constexpr double kTolerance = 1e-10;  // Of the value's size, or absolute below 1.
-
-Tensor copy_of(const Tensor& tensor) {
-  Tensor copy(tensor.dtype(), tensor.shape());
-  std::copy(tensor.bytes().begin(), tensor.bytes().end(), copy.bytes().begin());
-  return copy;
-}
-
-std::vector<Tensor> copies_of(const std::vector<Tensor>& tensors) {
-  std::vector<Tensor> copies;
-  for (const Tensor& tensor : tensors) copies.push_back(copy_of(tensor));
-  return copies;
-}
+constexpr double kShareTolerance = 1e-10;  // Of the value's size, or absolute below 1.
 
 std::vector<double> elements_of(const Tensor& tensor) {
   return visit_dtype(tensor.dtype(), [&]<typename T>(T) {
@@ -309,7 +297,7 @@ class RuleCheck {
   static void expect_near(const std::vector<double>& actual, const std::vector<double>& expected) {
     ASSERT_EQ(actual.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_NEAR(actual[i], expected[i], kTolerance * std::max(1.0, std::fabs(expected[i])))
+      ASSERT_NEAR(actual[i], expected[i], kShareTolerance * std::max(1.0, std::fabs(expected[i])))
           << "element " << i;
     }
   }

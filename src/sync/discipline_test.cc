@@ -4,17 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "data/test_files.h"
 
 namespace hocket {
 namespace {
 
-std::string message_of(std::string_view text) {
-  try {
-    Discipline::parse(text);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+std::string discipline_message(std::string_view text) {
+  return message_of<ConfigError>([&] { Discipline::parse(text); });
 }
 
 TEST(Discipline, ReadsBackWhatItPrints) {
@@ -56,14 +52,15 @@ TEST(Discipline, ReadsBackWhatItPrints) {
 }
 
 TEST(Discipline, NamesTheNearestWordItKnows) {
-  EXPECT_THAT(message_of("ps:bps"), testing::HasSubstr("did you mean ps:bsp?"));
+  EXPECT_THAT(discipline_message("ps:bps"), testing::HasSubstr("did you mean ps:bsp?"));
   EXPECT_EQ(Discipline::parse("gossip").graph, "ring");
   EXPECT_EQ(Discipline::parse("gossip-async").graph, "complete");
-  EXPECT_THAT(message_of("gossip,graph=toris"), testing::HasSubstr("did you mean torus?"));
-  EXPECT_THAT(message_of("downpur"), testing::HasSubstr("did you mean downpour?"));
-  EXPECT_THAT(message_of("ps:kofn,k=3,lat=drop"), testing::HasSubstr("did you mean late?"));
-  EXPECT_THAT(message_of("ps:kofn,k=3,late=merg"), testing::HasSubstr("did you mean merge?"));
-  EXPECT_THAT(message_of("ps:softsync,n=3,rate=stale"), testing::HasSubstr("neither fixed nor staleness"));
+  EXPECT_THAT(discipline_message("gossip,graph=toris"), testing::HasSubstr("did you mean torus?"));
+  EXPECT_THAT(discipline_message("downpur"), testing::HasSubstr("did you mean downpour?"));
+  EXPECT_THAT(discipline_message("ps:kofn,k=3,lat=drop"), testing::HasSubstr("did you mean late?"));
+  EXPECT_THAT(discipline_message("ps:kofn,k=3,late=merg"), testing::HasSubstr("did you mean merge?"));
+  EXPECT_THAT(discipline_message("ps:softsync,n=3,rate=stale"),
+              testing::HasSubstr("neither fixed nor staleness"));
 }
 
 TEST(Discipline, RefusesWhatMakesNoSense) {

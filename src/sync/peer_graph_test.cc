@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "data/test_files.h"
 #include "sync/components.h"
 
 namespace hocket {
@@ -12,13 +13,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string message_of(std::string_view text) {
-  try {
-    parse_peer_graph(text, 4, "edges");
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "";
+std::string edges_message(std::string_view text) {
+  return message_of<DataError>([&] { parse_peer_graph(text, 4, "edges"); });
 }
 
 TEST(PeerGraph, BuiltInGraphsJoinWhomTheySay) {
@@ -65,13 +61,13 @@ TEST(PeerGraph, AFileHasOneEdgeALine) {
 }
 
 TEST(PeerGraph, AFileIsRefusedWithItsLine) {
-  EXPECT_EQ(message_of("0 1\n0 x\n"), "edges: line 2: expected 'A B' or 'A -> B', found '0 x'");
-  EXPECT_EQ(message_of("0 1\n\n4 1\n"), "edges: line 3: worker 4 is not one of 0 to 3");
-  EXPECT_EQ(message_of("-1 1\n"), "edges: line 1: worker -1 is not one of 0 to 3");
-  EXPECT_EQ(message_of("2 2"), "edges: line 1: worker 2 is joined to itself");
-  EXPECT_EQ(message_of("0 1\n1 0"), "edges: line 2: 1 and 0 are joined already");
+  EXPECT_EQ(edges_message("0 1\n0 x\n"), "edges: line 2: expected 'A B' or 'A -> B', found '0 x'");
+  EXPECT_EQ(edges_message("0 1\n\n4 1\n"), "edges: line 3: worker 4 is not one of 0 to 3");
+  EXPECT_EQ(edges_message("-1 1\n"), "edges: line 1: worker -1 is not one of 0 to 3");
+  EXPECT_EQ(edges_message("2 2"), "edges: line 1: worker 2 is joined to itself");
+  EXPECT_EQ(edges_message("0 1\n1 0"), "edges: line 2: 1 and 0 are joined already");
   for (const std::string_view bad : {"0", "0 1 2", "0 -> ", "-> 1", "0 <- 1", "99999999999 1", "0,1"}) {
-    EXPECT_THAT(message_of(bad), HasSubstr("edges: line 1: expected")) << bad;
+    EXPECT_THAT(edges_message(bad), HasSubstr("edges: line 1: expected")) << bad;
   }
 }
 

@@ -4,11 +4,10 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "ps/test_payload.h"
 
 namespace hocket {
 namespace {
-
-Payload payload(std::vector<double> values) { return Payload::copy_of(std::as_bytes(std::span(values))); }
 
 std::vector<SandblasterMessage> one_of_each() {
   return {VectorBatch{3, 2, 16, {copy_op(2, 0), scale_op(4, -0.5), add_op(2, 0.25, 4), dot_op(1, 1)}},

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "ps/test_payload.h"
+
 namespace hocket {
 namespace {
 
@@ -16,8 +18,6 @@ class Sent final : public SandblasterOutbox {
   }
   std::vector<SandblasterMessage> messages;
 };
-
-Payload payload(std::vector<double> values) { return Payload::copy_of(std::as_bytes(std::span(values))); }
 
 class VectorShardTest : public testing::Test {
  protected:

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kRanks = 3;
+constexpr int kSavingRanks = 3;
 
 void on_ranks(int ranks, const std::function<void(Team&)>& body) {
   const auto errors = run_ranks(ranks, [&](std::unique_ptr<Transport> transport) {
@@ -59,7 +59,7 @@ Checkpoint checkpoint_of(std::int64_t step, Rank rank) {
 
 // The ranks together save the steps.
 void save(const fs::path& folder, const std::vector<std::int64_t>& steps) {
-  on_ranks(kRanks, [&](Team& team) {
+  on_ranks(kSavingRanks, [&](Team& team) {
     FailingFileSystem disk;  // Never, and without syncs.
     CheckpointStore store(folder, team, {}, disk);
     for (const std::int64_t step : steps) store.save(checkpoint_of(step, team.rank()));
@@ -200,13 +200,13 @@ TEST(CheckpointOfRanks, DistrustsItsManifest) {
 // Rank by rank, a disk that fails at any one operation: all ranks hear of it, the older checkpoints load,
 // nothing is left behind.
 TEST(CheckpointOfRanks, FailingAnyOneOperationOfOneRankDamagesNothing) {
-  for (Rank victim = 0; victim < kRanks; ++victim) {
+  for (Rank victim = 0; victim < kSavingRanks; ++victim) {
     for (int nth = 1;; ++nth) {
       const TestFolder folder;
       save(folder.path(), {1, 2});
       std::atomic<int> failed = 0, warned = 0;
       std::atomic<bool> fired = false;
-      on_ranks(kRanks, [&](Team& team) {
+      on_ranks(kSavingRanks, [&](Team& team) {
         FailingFileSystem disk(team.rank() == victim ? nth : FailingFileSystem::kNever);
         CheckpointStore store(folder.path(), team, {.warn = [&](const std::string&) { ++warned; }}, disk);
         try {
@@ -218,7 +218,7 @@ TEST(CheckpointOfRanks, FailingAnyOneOperationOfOneRankDamagesNothing) {
         }
         if (disk.fired()) fired = true;
       });
-      const bool is_told = failed == kRanks || (failed == 0 && warned == 1);
+      const bool is_told = failed == kSavingRanks || (failed == 0 && warned == 1);
       EXPECT_TRUE(is_told || !fired) << victim << " at " << nth;
       for (const std::string& name : posix_file_system().list(folder.path())) {
         EXPECT_FALSE(name.starts_with(".tmp-") && failed > 0) << name << " after " << nth;

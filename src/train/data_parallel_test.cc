@@ -14,7 +14,7 @@
 namespace hocket {
 namespace {
 
-TrainOptions small_options() {
+TrainOptions data_parallel_options() {
   TrainOptions options;
   options.model = "mlp,hidden=8,dropout=0.3";  // Dropout draws by the row of the whole batch.
   options.data = "synthetic:1x6x6:3:64";
@@ -25,19 +25,20 @@ TrainOptions small_options() {
   return options;
 }
 
-struct Outcome {
+struct WorkersOutcome {
   std::vector<TrainResult> results;  // By rank.
   std::vector<NamedTensor> tensors;  // Of its last checkpoint.
 };
 
 Mesh workers(int count) { return Mesh::parse("", count); }
 
-Outcome train_with(TrainOptions options, int ranks, Medium medium = Medium::inproc, bool overlap = false) {
+WorkersOutcome train_with(TrainOptions options, int ranks, Medium medium = Medium::inproc,
+                          bool overlap = false) {
   const TestFolder folder;
   options.out = folder.path().string();
   const std::atomic<bool> stop{false};
   TrainObserver nobody;
-  Outcome outcome;
+  WorkersOutcome outcome;
   outcome.results.resize(static_cast<std::size_t>(ranks));
   if (ranks == 1) {
     Team alone;
@@ -60,10 +61,10 @@ class DataParallel : public testing::TestWithParam<std::tuple<int, int>> {};  //
 
 TEST_P(DataParallel, ReachesTheParametersOfOneWorker) {
   const auto [ranks, micro_batches] = GetParam();
-  TrainOptions options = small_options();
-  const Outcome alone = train_with(options, 1);
+  TrainOptions options = data_parallel_options();
+  const WorkersOutcome alone = train_with(options, 1);
   options.micro_batches = micro_batches;
-  const Outcome together = train_with(options, ranks);
+  const WorkersOutcome together = train_with(options, ranks);
   EXPECT_LT(largest_difference(alone.tensors, together.tensors), 1e-10);
   for (const TrainResult& result : together.results) {
     EXPECT_EQ(result.parameter_hash, together.results[0].parameter_hash);
@@ -80,13 +81,13 @@ INSTANTIATE_TEST_SUITE_P(Workers, DataParallel,
                          testing::Combine(testing::Values(1, 2, 3, 5), testing::Values(1, 2, 4)));
 
 TEST(DataParallel, BalancedSharesReachTheSameParameters) {
-  TrainOptions options = small_options();
+  TrainOptions options = data_parallel_options();
   options.steps = 12;
-  const Outcome alone = train_with(options, 1);
+  const WorkersOutcome alone = train_with(options, 1);
   options.balance = true;
   options.slow = "1=4";
   options.emulate_compute = 0.002;
-  const Outcome together = train_with(options, 3);
+  const WorkersOutcome together = train_with(options, 3);
   EXPECT_LT(largest_difference(alone.tensors, together.tensors), 1e-10);
   EXPECT_EQ(together.results[0].samples, alone.results[0].samples);
   const std::vector<std::int64_t>& shares = together.results[0].shares;
@@ -96,16 +97,16 @@ TEST(DataParallel, BalancedSharesReachTheSameParameters) {
 }
 
 TEST(DataParallel, SharesSparseRows) {
-  TrainOptions options = small_options();
+  TrainOptions options = data_parallel_options();
   options.data = "synthetic:sparse,samples=64,features=40,nonzeros=6";
   options.dtype = "f32";  // As the rows are.
   for (const std::string model : {"logreg", "svm,c=1"}) {
     for (const int zero : {0, 3}) {
       options.model = model;
       options.zero = 0;
-      const Outcome alone = train_with(options, 1);
+      const WorkersOutcome alone = train_with(options, 1);
       options.zero = zero;
-      const Outcome together = train_with(options, 3);
+      const WorkersOutcome together = train_with(options, 3);
       EXPECT_LT(largest_difference(alone.tensors, together.tensors), 1e-6) << model << ", zero " << zero;
       EXPECT_EQ(together.results[0].samples, alone.results[0].samples);
     }
@@ -113,7 +114,7 @@ TEST(DataParallel, SharesSparseRows) {
 }
 
 TEST(DataParallel, GivesTheSameBitsHoweverMessagesTravel) {
-  TrainOptions options = small_options();
+  TrainOptions options = data_parallel_options();
   options.reduce_order = "rank";
   const std::string hash = train_with(options, 3).results[0].parameter_hash;
   EXPECT_EQ(train_with(options, 3, Medium::shm).results[0].parameter_hash, hash);
@@ -123,7 +124,7 @@ TEST(DataParallel, GivesTheSameBitsHoweverMessagesTravel) {
 // Tests, checkpoints and records between the steps look at weights whose update may be late, and the order in
 // which sums travel is planned anew.
 TEST(DataParallel, GivesTheSameBitsWhereUpdatesAreLate) {
-  TrainOptions options = small_options();
+  TrainOptions options = data_parallel_options();
   options.reduce_order = "rank";
   options.steps = 40;
   options.eval_every = 5;
@@ -134,8 +135,8 @@ TEST(DataParallel, GivesTheSameBitsWhereUpdatesAreLate) {
   options.model = "mlp,hidden=16x8";
   for (const bool norms : {false, true}) {
     options.gradient_norms = norms;
-    const Outcome expected = train_with(options, 2);
-    const Outcome found = train_with(options, 2, Medium::tcp, true);
+    const WorkersOutcome expected = train_with(options, 2);
+    const WorkersOutcome found = train_with(options, 2, Medium::tcp, true);
     EXPECT_EQ(found.results[0].parameter_hash, expected.results[0].parameter_hash);
     EXPECT_EQ(found.results[1].parameter_hash, expected.results[0].parameter_hash);
     EXPECT_EQ(largest_difference(found.tensors, expected.tensors), 0);
@@ -145,17 +146,17 @@ TEST(DataParallel, GivesTheSameBitsWhereUpdatesAreLate) {
 }
 
 TEST(DataParallel, AveragesTheStatisticsOfBatchNorm) {
-  TrainOptions options = small_options();
+  TrainOptions options = data_parallel_options();
   options.model = "resnet,depth=8";
   options.batch = 16;
   options.steps = 2;
-  const Outcome together = train_with(options, 2);
+  const WorkersOutcome together = train_with(options, 2);
   EXPECT_EQ(together.results[0].test->loss, together.results[1].test->loss);
 }
 
 // Where updates are late what rank 1 wants arrives a step later; then the run goes on as if never stopped.
 TEST(DataParallel, EndsAllWorkersWithTheSameStepWhereUpdatesAreLate) {
-  TrainOptions options = small_options();
+  TrainOptions options = data_parallel_options();
   options.steps = 60;
   const std::string hash = train_with(options, 2).results[0].parameter_hash;
   for (const int after : {1, 7, 8, 20}) {
@@ -184,7 +185,7 @@ TEST(DataParallel, EndsAllWorkersWithTheSameStepWhereUpdatesAreLate) {
 }
 
 TEST(DataParallel, EndsAllWorkersWithTheSameStep) {
-  TrainOptions options = small_options();
+  TrainOptions options = data_parallel_options();
   options.steps = 1'000'000;
   options.epochs = 1'000'000;
   std::atomic<bool> stop[2] = {false, false};
@@ -209,7 +210,7 @@ TEST(DataParallel, EndsAllWorkersWithTheSameStep) {
 std::vector<std::string> disagreement(const std::function<void(TrainOptions&)>& change) {
   const std::atomic<bool> stop{false};
   return run_ranks(2, [&](std::unique_ptr<Transport> transport) {
-    TrainOptions options = small_options();
+    TrainOptions options = data_parallel_options();
     if (transport->rank() == 1) change(options);
     TrainObserver nobody;
     Team team(std::move(transport), workers(2));

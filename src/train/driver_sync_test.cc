@@ -9,12 +9,11 @@
 #include "net/run_ranks.h"
 #include "train/checkpoint_store.h"
 #include "train/test_checkpoint.h"
+#include "train/test_together.h"
 #include "train/trainer.h"
 
 namespace hocket {
 namespace {
-
-constexpr int kWorkers = 3;
 
 TrainOptions dense_options(const std::string& sync, const std::filesystem::path& out) {
   TrainOptions options;
@@ -42,26 +41,8 @@ TrainOptions sparse_options(const std::string& sync, const std::filesystem::path
   return options;
 }
 
-std::vector<TrainResult> train_together(const TrainOptions& options, int ranks) {
-  std::vector<TrainResult> results(static_cast<std::size_t>(ranks));
-  const std::atomic<bool> stop{false};
-  TrainObserver nobody;
-  if (ranks == 1) {
-    Team alone;
-    results[0] = train(options, nobody, stop, alone);
-    return results;
-  }
-  const auto body = [&](std::unique_ptr<Transport> transport) {
-    const auto rank = static_cast<std::size_t>(transport->rank());
-    Team team(std::move(transport), Mesh::parse("", ranks));
-    results[rank] = train(options, nobody, stop, team);
-  };
-  for (const std::string& error : run_ranks(ranks, body)) EXPECT_EQ(error, "");
-  return results;
-}
-
 // Parameters of the newest checkpoint of a run, as doubles.
-std::map<std::string, std::vector<double>> parameters_in(const std::filesystem::path& run) {
+std::map<std::string, std::vector<double>> parameter_values_in(const std::filesystem::path& run) {
   Team alone;
   std::map<std::string, std::vector<double>> parameters;
   for (const auto& [name, tensor] : read_whole(*CheckpointStore(run / "checkpoints", alone).open_newest())) {
@@ -78,8 +59,8 @@ std::map<std::string, std::vector<double>> parameters_in(const std::filesystem::
 }
 
 double difference(const std::filesystem::path& one, const std::filesystem::path& other) {
-  const auto a = parameters_in(one);
-  const auto b = parameters_in(other);
+  const auto a = parameter_values_in(one);
+  const auto b = parameter_values_in(other);
   double largest = a.empty() || a.size() != b.size() ? INFINITY : 0;
   for (const auto& [name, values] : a) {
     for (std::size_t i = 0; i < values.size(); ++i)

@@ -17,9 +17,9 @@
 namespace hocket {
 namespace {
 
-constexpr int kWorkers = 4;
+constexpr int kGossipWorkers = 4;
 
-TrainOptions small_options(const std::string& sync) {
+TrainOptions gossip_options(const std::string& sync) {
   TrainOptions options;
   options.model = "mlp,hidden=8";
   options.data = "synthetic:1x6x6:3:64";
@@ -34,7 +34,7 @@ TrainOptions small_options(const std::string& sync) {
 
 // Nothing is learned, so that only gossip moves the replicas, which begin apart.
 TrainOptions without_learning(const std::string& sync) {
-  TrainOptions options = small_options(sync + ",spread=1");
+  TrainOptions options = gossip_options(sync + ",spread=1");
   options.learning_rate = 1e-300;
   options.eval_every = 1;
   return options;
@@ -49,28 +49,28 @@ struct Tests final : TrainObserver {
   std::vector<double> distances;
 };
 
-struct Outcome {
+struct GossipOutcome {
   std::vector<std::string> errors;
-  std::vector<TrainResult> results{kWorkers};
+  std::vector<TrainResult> results{kGossipWorkers};
   Tests tests;  // Of the first worker.
 };
 
-Outcome train_together(const TrainOptions& options) {
-  Outcome outcome;
+GossipOutcome train_by_gossip(const TrainOptions& options) {
+  GossipOutcome outcome;
   const std::atomic<bool> stop{false};
   const auto body = [&](std::unique_ptr<Transport> transport) {
     const auto rank = static_cast<std::size_t>(transport->rank());
     Tests own;
     Tests& tests = rank == 0 ? outcome.tests : own;
-    Team team(std::move(transport), Mesh::parse("", kWorkers));
+    Team team(std::move(transport), Mesh::parse("", kGossipWorkers));
     outcome.results[rank] = train(options, tests, stop, team);
   };
-  outcome.errors = run_ranks(kWorkers, body);
+  outcome.errors = run_ranks(kGossipWorkers, body);
   return outcome;
 }
 
-Outcome train_well(const TrainOptions& options) {
-  Outcome outcome = train_together(options);
+GossipOutcome train_well(const TrainOptions& options) {
+  GossipOutcome outcome = train_by_gossip(options);
   EXPECT_THAT(outcome.errors, testing::Each(testing::IsEmpty()));
   return outcome;
 }
@@ -82,7 +82,7 @@ TEST(GossipSync, WithoutLearningACompleteGraphAgreesInOneStep) {
 }
 
 TEST(GossipSync, WithoutLearningTheDistanceFallsAsTheSecondEigenvalueSays) {
-  const Outcome outcome = train_well(without_learning("gossip,graph=ring"));
+  const GossipOutcome outcome = train_well(without_learning("gossip,graph=ring"));
   const std::vector<double>& distances = outcome.tests.distances;
   EXPECT_GT(distances[0], 0.1);
   EXPECT_NEAR(distances[8] / distances[7], 1.0 / 3, 1e-3);
@@ -93,19 +93,19 @@ TEST(GossipSync, WithoutLearningTheDistanceFallsAsTheSecondEigenvalueSays) {
 }
 
 TEST(GossipSync, EachSendsItsDegreeTimesTheModelAStep) {
-  const Outcome outcome = train_well(small_options("gossip,graph=ring"));
+  const GossipOutcome outcome = train_well(gossip_options("gossip,graph=ring"));
   const TrainResult& result = outcome.results[0];
   EXPECT_EQ(result.peers->rounds, 12);
   EXPECT_GE(result.peers->busiest_bytes_sent, 12 * 2 * 8 * static_cast<std::uint64_t>(result.parameters));
   EXPECT_LT(result.peers->busiest_bytes_sent,
             12 * 2 * (8 * static_cast<std::uint64_t>(result.parameters) + 300))
       << "but for what aligns the tensors";
-  EXPECT_EQ(result.peers->bytes_sent, kWorkers * result.peers->busiest_bytes_sent);
+  EXPECT_EQ(result.peers->bytes_sent, kGossipWorkers * result.peers->busiest_bytes_sent);
 }
 
 TEST(GossipSync, TheFirstStepOfTheMeanIsThatOfAllReduce) {
-  TrainOptions sums = small_options("allreduce");
-  TrainOptions gossip = small_options("gossip,graph=ring");
+  TrainOptions sums = gossip_options("allreduce");
+  TrainOptions gossip = gossip_options("gossip,graph=ring");
   sums.steps = gossip.steps = 1;  // Afterwards gradients are taken at replicas that differ.
   const double expected = train_well(sums).results[0].test->loss;
   EXPECT_NEAR(train_well(gossip).results[0].test->loss, expected, 1e-12);
@@ -113,9 +113,9 @@ TEST(GossipSync, TheFirstStepOfTheMeanIsThatOfAllReduce) {
 
 TEST(GossipSync, LearnsOnEveryGraphAndRepeatsToTheBit) {
   for (const std::string graph : {"ring", "torus", "complete", "exponential"}) {
-    TrainOptions options = small_options("gossip,graph=" + graph);
+    TrainOptions options = gossip_options("gossip,graph=" + graph);
     options.steps = 60;
-    const Outcome first = train_well(options);
+    const GossipOutcome first = train_well(options);
     EXPECT_LT(first.results[0].train_loss, 0.9) << graph;
     EXPECT_EQ(first.results[0].parameter_hash, train_well(options).results[0].parameter_hash) << graph;
     for (const TrainResult& result : first.results)
@@ -138,7 +138,7 @@ class AllocationsByStep final : public TrainObserver {
 };
 
 TEST(GossipSync, AllocatesNothingInAStep) {
-  TrainOptions options = small_options("gossip,graph=ring");
+  TrainOptions options = gossip_options("gossip,graph=ring");
   options.steps = 20;
   options.log_every = options.eval_every = 1000;
   const std::atomic<bool> stop{false};
@@ -146,10 +146,10 @@ TEST(GossipSync, AllocatesNothingInAStep) {
   const auto body = [&](std::unique_ptr<Transport> transport) {
     TrainObserver nobody;
     const bool is_first = transport->rank() == 0;
-    Team team(std::move(transport), Mesh::parse("", kWorkers));
+    Team team(std::move(transport), Mesh::parse("", kGossipWorkers));
     train(options, is_first ? static_cast<TrainObserver&>(allocations) : nobody, stop, team);
   };
-  EXPECT_THAT(run_ranks(kWorkers, body), testing::Each(testing::IsEmpty()));
+  EXPECT_THAT(run_ranks(kGossipWorkers, body), testing::Each(testing::IsEmpty()));
   EXPECT_EQ(allocations.between(8, 14), 0) << "the others are at most two steps away";
 }
 
@@ -159,7 +159,7 @@ TEST(GossipSync, ADirectedGraphComesToThePlainMean) {
   std::ofstream(file) << "0 -> 1\n1 -> 2\n2 -> 0\n0 -> 3\n3 -> 1\n";
   TrainOptions options = without_learning("gossip,graph=file:" + file);
   options.steps = 40;
-  const Outcome outcome = train_well(options);
+  const GossipOutcome outcome = train_well(options);
   EXPECT_LT(outcome.tests.distances.back(), 1e-3 * outcome.tests.distances.front());
   EXPECT_TRUE(outcome.results[0].peers->graph->is_directed);
 }
@@ -169,7 +169,7 @@ TEST(GossipSync, AGraphInPartsIsRefusedAndShowsWhyWhenAllowed) {
   const std::string file = (folder.path() / "edges").string();
   std::ofstream(file) << "0 1\n2 3\n";
   TrainOptions options = without_learning("gossip,graph=file:" + file);
-  EXPECT_THAT(train_together(options).errors[0], testing::HasSubstr("{0, 1} {2, 3}"));
+  EXPECT_THAT(train_by_gossip(options).errors[0], testing::HasSubstr("{0, 1} {2, 3}"));
   options.allow_disconnected = true;
   const std::vector<double> distances = train_well(options).tests.distances;
   EXPECT_GT(distances.back(), 0.9 * distances.front()) << "the parts never agree";

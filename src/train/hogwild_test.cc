@@ -8,12 +8,6 @@
 namespace hocket {
 namespace {
 
-class Warnings final : public TrainObserver {
- public:
-  void on_warning(const std::string& line) override { lines.push_back(line); }
-  std::vector<std::string> lines;
-};
-
 TrainOptions dense_options() {
   TrainOptions options;
   options.model = "mlp,hidden=8";
@@ -39,14 +33,14 @@ TrainOptions sparse_options() {
 TrainResult by_threads(TrainOptions options, int threads, const std::string& sync = "hogwild") {
   options.workers = threads;
   options.sync = sync;
-  Warnings observer;
-  return train_hogwild(options, observer, std::atomic<bool>(false));
+  TrainObserver nobody;
+  return train_hogwild(options, nobody, std::atomic<bool>(false));
 }
 
 TrainResult serial(const TrainOptions& options) {
-  Warnings observer;
+  TrainObserver nobody;
   Team alone;
-  return train(options, observer, std::atomic<bool>(false), alone);
+  return train(options, nobody, std::atomic<bool>(false), alone);
 }
 
 TEST(Hogwild, OneThreadTrainsAsOneWorkerToTheBit) {

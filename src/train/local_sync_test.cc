@@ -8,15 +8,13 @@
 #include "net/run_ranks.h"
 #include "train/checkpoint_store.h"
 #include "train/test_checkpoint.h"
-#include "train/test_stop.h"
+#include "train/test_together.h"
 #include "train/trainer.h"
 
 namespace hocket {
 namespace {
 
-constexpr int kRanks = 3;
-
-TrainOptions small_options(const std::string& sync, const std::filesystem::path& out) {
+TrainOptions local_options(const std::string& sync, const std::filesystem::path& out) {
   TrainOptions options;
   options.model = "mlp,hidden=8,dropout=0.3";
   options.data = "synthetic:1x6x6:3:64";
@@ -27,20 +25,6 @@ TrainOptions small_options(const std::string& sync, const std::filesystem::path&
   options.sync = sync;
   options.out = out.string();
   return options;
-}
-
-std::vector<TrainResult> train_together(const TrainOptions& options, int stop_after = -1,
-                                        int ranks = kRanks) {
-  std::vector<TrainResult> results(static_cast<std::size_t>(ranks));
-  const auto body = [&](std::unique_ptr<Transport> transport) {
-    const auto rank = static_cast<std::size_t>(transport->rank());
-    std::atomic<bool> stop{false};
-    StopAfter observer(rank == 1 ? stop_after : -1, stop);
-    Team team(std::move(transport), Mesh::parse("", ranks));
-    results[rank] = train(options, observer, stop, team);
-  };
-  for (const std::string& error : run_ranks(ranks, body)) EXPECT_EQ(error, "");
-  return results;
 }
 
 // Parameters of the newest checkpoint of a run.
@@ -55,8 +39,8 @@ std::vector<NamedTensor> parameters_in(const std::filesystem::path& run) {
 TEST(LocalSync, OneStepARoundIsAllReduce) {
   for (const std::string rule : {"sgd", "momentum"}) {
     const TestFolder folder;
-    TrainOptions sums = small_options("allreduce", folder.path() / "sums");
-    TrainOptions means = small_options("local,tau=1", folder.path() / "means");
+    TrainOptions sums = local_options("allreduce", folder.path() / "sums");
+    TrainOptions means = local_options("local,tau=1", folder.path() / "means");
     sums.optimizer.rule = means.optimizer.rule = rule;
     const auto expected = train_together(sums);
     const auto found = train_together(means);
@@ -68,8 +52,8 @@ TEST(LocalSync, OneStepARoundIsAllReduce) {
 
 TEST(LocalSync, SendsAsManyTimesFewerBytesAsItTakesStepsByItself) {
   const TestFolder folder;
-  const auto every = train_together(small_options("local,tau=1", folder.path() / "1"));
-  const auto third = train_together(small_options("local,tau=3", folder.path() / "3"));
+  const auto every = train_together(local_options("local,tau=1", folder.path() / "1"));
+  const auto third = train_together(local_options("local,tau=3", folder.path() / "3"));
   EXPECT_EQ(every[0].peers->rounds, 12);
   EXPECT_EQ(third[0].peers->rounds, 4);
   EXPECT_GT(third[0].peers->bytes_sent, 0U);
@@ -78,7 +62,7 @@ TEST(LocalSync, SendsAsManyTimesFewerBytesAsItTakesStepsByItself) {
 
 TEST(LocalSync, ShowsAllWorkersTheSameMeanWhileTheirReplicasDiffer) {
   const TestFolder folder;
-  const TrainOptions options = small_options("local,tau=5", folder.path());  // Ends between two rounds.
+  const TrainOptions options = local_options("local,tau=5", folder.path());  // Ends between two rounds.
   const auto results = train_together(options);
   for (const TrainResult& result : results) {
     EXPECT_EQ(result.parameter_hash, results[0].parameter_hash);
@@ -101,10 +85,10 @@ TEST(LocalSync, ShowsAllWorkersTheSameMeanWhileTheirReplicasDiffer) {
 
 TEST(LocalSync, GoesOnAfterAnInterruptionAsIfThereHadBeenNone) {
   const TestFolder folder;
-  TrainOptions options = small_options("local,tau=4", folder.path() / "whole");
+  TrainOptions options = local_options("local,tau=4", folder.path() / "whole");
   const std::string whole = train_together(options)[0].parameter_hash;
   options.out = (folder.path() / "parts").string();
-  const auto first = train_together(options, 3);
+  const auto first = train_together(options, kWorkers, 3);
   EXPECT_TRUE(first[0].interrupted);
   EXPECT_EQ(first[0].steps, 4);  // Where all met.
   options.resume = true;
@@ -113,7 +97,7 @@ TEST(LocalSync, GoesOnAfterAnInterruptionAsIfThereHadBeenNone) {
 
 TEST(AdaptiveSync, TakesFewerStepsARoundAsTheRunGoesOn) {
   const TestFolder folder;
-  TrainOptions options = small_options("adacomm,tau0=4,every=4", folder.path() / "whole");
+  TrainOptions options = local_options("adacomm,tau0=4,every=4", folder.path() / "whole");
   const auto whole = train_together(options);
   const std::vector<PeerCounts::Period>& periods = whole[0].peers->periods;
   ASSERT_GE(periods.size(), 2U);
@@ -122,28 +106,28 @@ TEST(AdaptiveSync, TakesFewerStepsARoundAsTheRunGoesOn) {
   for (std::size_t i = 1; i < periods.size(); ++i) EXPECT_LT(periods[i].tau, periods[i - 1].tau);
 
   options.out = (folder.path() / "parts").string();
-  EXPECT_TRUE(train_together(options, 3)[0].interrupted);
+  EXPECT_TRUE(train_together(options, kWorkers, 3)[0].interrupted);
   options.resume = true;
   EXPECT_EQ(train_together(options)[0].parameter_hash, whole[0].parameter_hash);
 }
 
 TEST(LocalSync, OtherReplicasThanBeforeBeginAtTheirMean) {
   const TestFolder folder;
-  TrainOptions options = small_options("local,tau=5", folder.path());
+  TrainOptions options = local_options("local,tau=5", folder.path());
   const std::string before = train_together(options)[0].parameter_hash;
   options.resume = true;
-  EXPECT_EQ(train_together(options, -1, 2)[0].parameter_hash, before);
+  EXPECT_EQ(train_together(options, 2)[0].parameter_hash, before);
 }
 
 TEST(LocalSync, JudgesByTheMeanOfTheStatisticsOfBatchNorm) {
   const TestFolder folder;
-  TrainOptions options = small_options("local,tau=2", folder.path());
+  TrainOptions options = local_options("local,tau=2", folder.path());
   options.model = "resnet,depth=8";
   options.data = "synthetic:1x8x8:3:16";
   options.dtype = "f32";
   options.batch = 8;
   options.steps = 2;
-  const auto results = train_together(options, -1, 2);
+  const auto results = train_together(options, 2);
   EXPECT_EQ(results[0].test->loss, results[1].test->loss);
   Team alone;
   std::map<std::string, Tensor> tensors;
@@ -164,7 +148,7 @@ TEST(LocalSync, JudgesByTheMeanOfTheStatisticsOfBatchNorm) {
 
 TEST(LocalSync, RefusesWhatSumsGradients) {
   const TestFolder folder;
-  TrainOptions options = small_options("local,tau=2", folder.path());
+  TrainOptions options = local_options("local,tau=2", folder.path());
   options.zero = 1;
   const std::atomic<bool> stop{false};
   const auto errors = run_ranks(2, [&](std::unique_ptr<Transport> transport) {

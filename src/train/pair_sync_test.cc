@@ -9,15 +9,13 @@
 
 #include "data/test_files.h"
 #include "net/run_ranks.h"
-#include "train/test_stop.h"
+#include "train/test_together.h"
 #include "train/trainer.h"
 
 namespace hocket {
 namespace {
 
-constexpr int kWorkers = 3;
-
-TrainOptions small_options(const std::string& sync = "gossip-async") {
+TrainOptions pair_options(const std::string& sync = "gossip-async") {
   TrainOptions options;
   options.model = "mlp,hidden=8,dropout=0.1";
   options.data = "synthetic:1x6x6:3:64";
@@ -30,25 +28,12 @@ TrainOptions small_options(const std::string& sync = "gossip-async") {
   return options;
 }
 
-std::vector<TrainResult> train_together(const TrainOptions& options, int stop_after = -1) {
-  std::vector<TrainResult> results(kWorkers);
-  const auto body = [&](std::unique_ptr<Transport> transport) {
-    const auto rank = static_cast<std::size_t>(transport->rank());
-    std::atomic<bool> stop{false};
-    StopAfter observer(rank == 1 ? stop_after : -1, stop);
-    Team team(std::move(transport), Mesh::parse("", kWorkers));
-    results[rank] = train(options, observer, stop, team);
-  };
-  for (const std::string& error : run_ranks(kWorkers, body)) EXPECT_EQ(error, "");
-  return results;
-}
-
 std::int64_t total(const std::vector<std::int64_t>& steps) {
   return std::accumulate(steps.begin(), steps.end(), std::int64_t{0});
 }
 
 TEST(PairSync, AllTogetherDoTheStepsOfTheRunAndEndWithOneMean) {
-  const std::vector<TrainResult> results = train_together(small_options());
+  const std::vector<TrainResult> results = train_together(pair_options());
   for (const TrainResult& result : results) {
     EXPECT_EQ(result.steps, 120);
     EXPECT_EQ(result.parameter_hash, results[0].parameter_hash);
@@ -64,7 +49,7 @@ TEST(PairSync, AllTogetherDoTheStepsOfTheRunAndEndWithOneMean) {
 }
 
 TEST(PairSync, ASlowWorkerDoesFewerStepsAndSlowsNobody) {
-  TrainOptions options = small_options();
+  TrainOptions options = pair_options();
   options.steps = 30;
   options.emulate_compute = 0.001;
   options.slow = "2=10";
@@ -76,11 +61,11 @@ TEST(PairSync, ASlowWorkerDoesFewerStepsAndSlowsNobody) {
 
 TEST(PairSync, AnInterruptedRunEndsSoonAndGoesOn) {
   const TestFolder folder;
-  TrainOptions options = small_options();
+  TrainOptions options = pair_options();
   options.out = folder.path().string();
   options.eval_every = 1000;
   options.emulate_compute = 0.001;  // So that all workers are under way.
-  const std::vector<TrainResult> first = train_together(options, 10);
+  const std::vector<TrainResult> first = train_together(options, kWorkers, 10);
   EXPECT_TRUE(first[0].interrupted);
   EXPECT_LT(first[0].steps, 120);
   options.resume = true;
@@ -95,7 +80,7 @@ TEST(PairSync, EdgesThatGoOneWayAreRefused) {
     TrainObserver nobody;
     const std::atomic<bool> stop{false};
     Team team(std::move(transport), Mesh::parse("", 5));
-    train(small_options("gossip-async,graph=exponential"), nobody, stop, team);
+    train(pair_options("gossip-async,graph=exponential"), nobody, stop, team);
   };
   EXPECT_THAT(run_ranks(5, body)[0], testing::HasSubstr("has edges that go one way"));
 }

@@ -17,7 +17,7 @@
 namespace hocket {
 namespace {
 
-TrainOptions small_options(const std::string& sync) {
+TrainOptions servers_options(const std::string& sync) {
   TrainOptions options;
   options.model = "mlp,hidden=8,dropout=0.3";
   options.data = "synthetic:1x6x6:3:64";
@@ -31,18 +31,18 @@ TrainOptions small_options(const std::string& sync) {
   return options;
 }
 
-struct Outcome {
+struct ServersOutcome {
   TrainResult result;
   std::vector<NamedTensor> tensors;  // Of the last checkpoint.
 };
 
-Outcome last_of(const TestFolder& folder, TrainResult result) {
+ServersOutcome last_of(const TestFolder& folder, TrainResult result) {
   Team alone;
   const auto saved = CheckpointStore(folder.path() / "checkpoints", alone).open_newest();
   return {std::move(result), saved ? read_whole(*saved) : std::vector<NamedTensor>()};
 }
 
-Outcome train_alone(TrainOptions options) {
+ServersOutcome train_alone(TrainOptions options) {
   const TestFolder folder;
   options.out = folder.path().string();
   const std::atomic<bool> stop{false};
@@ -51,7 +51,7 @@ Outcome train_alone(TrainOptions options) {
   return last_of(folder, train(options, nobody, stop, alone));
 }
 
-Outcome train_by_servers(TrainOptions options) {
+ServersOutcome train_by_servers(TrainOptions options) {
   const TestFolder folder;
   options.out = folder.path().string();
   NodePlace place;
@@ -80,8 +80,8 @@ Outcome train_by_servers(TrainOptions options) {
 }
 
 TEST(Servers, BspReachesTheParametersOfOneWorker) {
-  const Outcome alone = train_alone(small_options("allreduce"));
-  const Outcome by_servers = train_by_servers(small_options("ps:bsp"));
+  const ServersOutcome alone = train_alone(servers_options("allreduce"));
+  const ServersOutcome by_servers = train_by_servers(servers_options("ps:bsp"));
   EXPECT_LT(largest_difference(alone.tensors, by_servers.tensors), 1e-10);
   EXPECT_EQ(by_servers.result.samples, alone.result.samples);
   EXPECT_EQ(by_servers.result.steps, 10);
@@ -89,7 +89,7 @@ TEST(Servers, BspReachesTheParametersOfOneWorker) {
 }
 
 TEST(Servers, AdamOfServersIsAdam) {
-  TrainOptions options = small_options("ps:bsp");
+  TrainOptions options = servers_options("ps:bsp");
   options.optimizer.rule = "adamw";
   options.optimizer.weight_decay = 0.1;
   TrainOptions alone = options;
@@ -98,30 +98,30 @@ TEST(Servers, AdamOfServersIsAdam) {
 }
 
 TEST(Servers, ReplicasChangeNoBit) {
-  TrainOptions options = small_options("ps:bsp");
-  const Outcome one = train_by_servers(options);
+  TrainOptions options = servers_options("ps:bsp");
+  const ServersOutcome one = train_by_servers(options);
   options.replicas = 2;
   EXPECT_EQ(train_by_servers(options).result.parameter_hash, one.result.parameter_hash);
 }
 
 TEST(Servers, RunsWithRunningStatisticsRepeatBitForBit) {
-  TrainOptions options = small_options("ps:bsp");
+  TrainOptions options = servers_options("ps:bsp");
   options.model = "resnet,depth=8";
   options.data = "synthetic:3x8x8:3:24";
   options.batch = 6;
   options.steps = 2;
   options.dtype = "f32";
-  const Outcome once = train_by_servers(options);
+  const ServersOutcome once = train_by_servers(options);
   EXPECT_EQ(train_by_servers(options).result.parameter_hash, once.result.parameter_hash);
 }
 
 TEST(Servers, AReplicaThatIsCutIsTheWholeOne) {
   for (const char* sync : {"downpour", "downpour,nfetch=2,npush=2"}) {
-    TrainOptions options = small_options(sync);
+    TrainOptions options = servers_options(sync);
     options.workers = 1;
-    const Outcome whole = train_by_servers(options);
+    const ServersOutcome whole = train_by_servers(options);
     options.mesh = "dp=1,tp=2";
-    const Outcome cut = train_by_servers(options);
+    const ServersOutcome cut = train_by_servers(options);
     EXPECT_LT(largest_difference(whole.tensors, cut.tensors), 1e-10) << sync;
     EXPECT_EQ(cut.result.samples, whole.result.samples) << sync;
   }
@@ -130,14 +130,14 @@ TEST(Servers, AReplicaThatIsCutIsTheWholeOne) {
 TEST(Servers, AsynchronousDisciplinesComeToAnEnd) {
   for (const char* sync : {"ps:asp", "ps:asp,ahead=1", "ps:ssp,s=2", "ps:ssp,s=2,ahead=1", "ps:kofn,k=2",
                            "ps:softsync,n=3", "ps:softsync,n=3,ahead=1", "downpour,nfetch=2,npush=2"}) {
-    const Outcome outcome = train_by_servers(small_options(sync));
+    const ServersOutcome outcome = train_by_servers(servers_options(sync));
     EXPECT_GE(outcome.result.steps, 10) << sync;
     EXPECT_TRUE(std::isfinite(outcome.result.train_loss)) << sync;
   }
 }
 
 TrainOptions sparse_options(const std::string& sync) {
-  TrainOptions options = small_options(sync);
+  TrainOptions options = servers_options(sync);
   options.model = "logreg";
   options.data = "synthetic:sparse,samples=500,features=5000,nonzeros=9";
   options.dtype = "f32";
@@ -153,7 +153,7 @@ TEST(Servers, RowsOfTablesGoWithEveryDisciplineAndASlowWorker) {
     TrainOptions options = sparse_options(sync);
     options.emulate_compute = 0.001;
     options.slow = "2=10";
-    const Outcome outcome = train_by_servers(options);
+    const ServersOutcome outcome = train_by_servers(options);
     EXPECT_GE(outcome.result.steps, 100) << sync;
     EXPECT_LT(outcome.result.train_loss, 0.5) << sync;
   }
@@ -163,7 +163,7 @@ TEST(Servers, RowsOfTablesGoWithEveryDisciplineAndASlowWorker) {
 TEST(Servers, WhoPullsAheadIsOneUpdateBehind) {
   TrainOptions options = sparse_options("ps:asp,ahead=1");
   options.workers = 1;
-  const Outcome outcome = train_by_servers(options);
+  const ServersOutcome outcome = train_by_servers(options);
   EXPECT_EQ(outcome.result.steps, 100);
   ASSERT_EQ(outcome.result.gradients.size(), 1U);
   EXPECT_GT(outcome.result.gradients[0].mean_staleness, 0.5);

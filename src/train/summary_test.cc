@@ -15,7 +15,7 @@ TEST(Summary, HasEveryKeyThatScriptsDependOn) {
   summary.test_accuracy = 0.91;
   summary.ranks.resize(2);
   summary.ranks[1].cpu_seconds = 4.5;
-  const auto json = nlohmann::json::parse(to_json(summary));
+  const auto written = nlohmann::json::parse(to_json(summary));
   for (const char* key : {"model",
                           "data",
                           "workers",
@@ -50,12 +50,12 @@ TEST(Summary, HasEveryKeyThatScriptsDependOn) {
                           "peak_rss_bytes",
                           "parameter_hash",
                           "version"}) {
-    EXPECT_TRUE(json.contains(key)) << key;
+    EXPECT_TRUE(written.contains(key)) << key;
   }
-  EXPECT_EQ(json["test_accuracy"], 0.91);
-  EXPECT_TRUE(json["time_to_target"].is_null());
-  EXPECT_EQ(json["ranks"][1]["rank"], 1);
-  EXPECT_EQ(json["ranks"][1]["cpu_seconds"], 4.5);
+  EXPECT_EQ(written["test_accuracy"], 0.91);
+  EXPECT_TRUE(written["time_to_target"].is_null());
+  EXPECT_EQ(written["ranks"][1]["rank"], 1);
+  EXPECT_EQ(written["ranks"][1]["cpu_seconds"], 4.5);
 }
 
 TEST(Summary, TextThatIsNotUtf8StaysJson) {

@@ -23,7 +23,7 @@ std::vector<TrainWay> ways_of(const std::vector<std::pair<std::string, std::vect
   return listed_ways(arguments, Settings());
 }
 
-std::string refusal(const std::vector<std::pair<std::string, std::vector<std::string>>>& options) {
+std::string refusal_of_ways(const std::vector<std::pair<std::string, std::vector<std::string>>>& options) {
   try {
     ways_of(options);
   } catch (const ConfigError& error) {
@@ -59,16 +59,16 @@ TEST(ListedWays, AreTheProductOfAllColumns) {
 }
 
 TEST(ListedWays, AMeshThatDoesNotFitTheWorkersIsNamed) {
-  const std::string message = refusal({{"workers", {"1,3"}}, {"mesh", {"tp=2"}}});
+  const std::string message = refusal_of_ways({{"workers", {"1,3"}}, {"mesh", {"tp=2"}}});
   EXPECT_THAT(message, HasSubstr("workers 1, mesh tp=2"));
-  EXPECT_THAT(refusal({{"mesh", {"up=2"}}}), HasSubstr("up"));
+  EXPECT_THAT(refusal_of_ways({{"mesh", {"up=2"}}}), HasSubstr("up"));
 }
 
 TEST(ListedWays, AValueThatItsKeyRefusesIsNamed) {
-  EXPECT_THAT(refusal({{"workers", {"1,two"}}}), HasSubstr("--workers"));
-  EXPECT_THAT(refusal({{"workers", {"1,"}}}), HasSubstr("--workers"));
-  EXPECT_THAT(refusal({{"zero", {"4"}}}), HasSubstr("--zero"));
-  EXPECT_THAT(refusal({{"lr-rule", {"square"}}}), HasSubstr("--lr-rule"));
+  EXPECT_THAT(refusal_of_ways({{"workers", {"1,two"}}}), HasSubstr("--workers"));
+  EXPECT_THAT(refusal_of_ways({{"workers", {"1,"}}}), HasSubstr("--workers"));
+  EXPECT_THAT(refusal_of_ways({{"zero", {"4"}}}), HasSubstr("--zero"));
+  EXPECT_THAT(refusal_of_ways({{"lr-rule", {"square"}}}), HasSubstr("--lr-rule"));
 }
 
 TEST(TrainWay, ItsBaselineHasOneWorkerAndTheSameBatchAndRule) {

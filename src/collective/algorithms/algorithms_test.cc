@@ -18,11 +18,6 @@ class EveryWay : public testing::TestWithParam<Collective> {
   static std::vector<Way> ways() { return all_ways(GetParam()); }
 };
 
-Call call_of(const Way& way, int world, std::size_t count, Rank root = 0) {
-  return {
-      .collective = way.collective, .algorithm = way.algorithm, .world = world, .count = count, .root = root};
-}
-
 // Every root for short vectors, a few for long ones.
 std::set<Rank> roots_for(const Call& call) {
   if (!has_root(Way{call.collective, call.algorithm})) return {0};

@@ -10,7 +10,7 @@
 namespace hocket::kernel {
 namespace {
 
-constexpr double kTolerance = 2e-5;
+constexpr double kBatchNormTolerance = 2e-5;
 
 // Operands of a batch norm whose statistics come from the reference.
 struct Case {
@@ -37,7 +37,7 @@ struct Case {
   Operand x, dy, weight, gamma, beta, stats, dstats;
 };
 
-std::vector<BatchNormSpec> shapes() {
+std::vector<BatchNormSpec> batch_norm_shapes() {
   std::vector<BatchNormSpec> result;
   for (const std::int64_t c : {1, 3, 16, 17, 33, 64}) {
     for (const auto& [n, spatial] : {std::pair{9, 1}, {5, 35}, {70, 4}, {2, 1000}}) {
@@ -52,7 +52,7 @@ std::string name_of(const BatchNormSpec& s) {
 }
 
 TEST(BatchNorm, StatisticsAgreeWithTheReference) {
-  for (const BatchNormSpec& s : shapes()) {
+  for (const BatchNormSpec& s : batch_norm_shapes()) {
     const Case k(s);
     expect_same(make_bn_stats(s), reference::make_bn_stats(s), {k.x, k.weight}, {k.stats}, 1e-6,
                 "bn_stats" + name_of(s));
@@ -60,50 +60,50 @@ TEST(BatchNorm, StatisticsAgreeWithTheReference) {
 }
 
 TEST(BatchNorm, ForwardAgreesWithTheReference) {
-  for (BatchNormSpec s : shapes()) {
+  for (BatchNormSpec s : batch_norm_shapes()) {
     for (const Activation activation : {Activation::none, Activation::relu}) {
       s.activation = activation;
       const Case k(s);
       expect_same(make_bn_apply(s), reference::make_bn_apply(s), {k.x, k.stats, k.gamma, k.beta}, {k.dy},
-                  kTolerance, "bn_apply" + name_of(s));
+                  kBatchNormTolerance, "bn_apply" + name_of(s));
       expect_same(make_bn_inference(s), reference::make_bn_inference(s),
-                  {k.x, k.beta, random_floats(s.c, 7, 0.5, 3), k.gamma, k.beta}, {k.dy}, kTolerance,
+                  {k.x, k.beta, random_floats(s.c, 7, 0.5, 3), k.gamma, k.beta}, {k.dy}, kBatchNormTolerance,
                   "bn_inference" + name_of(s));
       s.has_residual = true;
       const Operand residual = random_floats(k.count, 8);
       expect_same(make_bn_apply(s), reference::make_bn_apply(s), {k.x, k.stats, k.gamma, k.beta, residual},
-                  {k.dy}, kTolerance, "bn_apply with a residual" + name_of(s));
+                  {k.dy}, kBatchNormTolerance, "bn_apply with a residual" + name_of(s));
       expect_same(make_bn_inference(s), reference::make_bn_inference(s),
-                  {k.x, k.beta, random_floats(s.c, 7, 0.5, 3), k.gamma, k.beta, residual}, {k.dy}, kTolerance,
-                  "bn_inference with a residual" + name_of(s));
+                  {k.x, k.beta, random_floats(s.c, 7, 0.5, 3), k.gamma, k.beta, residual}, {k.dy},
+                  kBatchNormTolerance, "bn_inference with a residual" + name_of(s));
       s.has_residual = false;
     }
   }
 }
 
 TEST(BatchNorm, GradientsAgreeWithTheReference) {
-  for (const BatchNormSpec& s : shapes()) {
+  for (const BatchNormSpec& s : batch_norm_shapes()) {
     const Case k(s);
     expect_same(make_bn_apply_grad(s), reference::make_bn_apply_grad(s), {k.dy, k.x, k.stats, k.gamma},
-                {k.gamma, k.gamma, k.stats}, kTolerance, "bn_apply_grad" + name_of(s));
+                {k.gamma, k.gamma, k.stats}, kBatchNormTolerance, "bn_apply_grad" + name_of(s));
     expect_same(make_bn_apply_dx(s), reference::make_bn_apply_dx(s), {k.dy, k.x, k.stats, k.gamma}, {k.x},
-                kTolerance, "bn_apply_dx" + name_of(s));
+                kBatchNormTolerance, "bn_apply_dx" + name_of(s));
     expect_same(make_bn_stats_dx(s), reference::make_bn_stats_dx(s), {k.dstats, k.x, k.weight}, {k.x},
-                kTolerance, "bn_stats_dx" + name_of(s));
+                kBatchNormTolerance, "bn_stats_dx" + name_of(s));
     expect_same(make_bn_dx(s), reference::make_bn_dx(s), {k.dy, k.x, k.stats, k.gamma, k.dstats, k.weight},
-                {k.x}, kTolerance, "bn_dx" + name_of(s));
+                {k.x}, kBatchNormTolerance, "bn_dx" + name_of(s));
   }
 }
 
 TEST(BatchNorm, GradientsWithAReluFoldedInAgreeWithTheReference) {
-  for (BatchNormSpec s : shapes()) {
+  for (BatchNormSpec s : batch_norm_shapes()) {
     const Case k(s);
     s.activation = Activation::relu;
     expect_same(make_bn_apply_grad(s), reference::make_bn_apply_grad(s),
-                {k.dy, k.x, k.stats, k.gamma, k.beta}, {k.gamma, k.gamma, k.stats}, kTolerance,
+                {k.dy, k.x, k.stats, k.gamma, k.beta}, {k.gamma, k.gamma, k.stats}, kBatchNormTolerance,
                 "masked bn_apply_grad" + name_of(s));
     expect_same(make_bn_dx(s), reference::make_bn_dx(s),
-                {k.dy, k.x, k.stats, k.gamma, k.dstats, k.weight, k.beta}, {k.x}, kTolerance,
+                {k.dy, k.x, k.stats, k.gamma, k.dstats, k.weight, k.beta}, {k.x}, kBatchNormTolerance,
                 "masked bn_dx" + name_of(s));
   }
 }

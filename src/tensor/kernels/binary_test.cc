@@ -8,7 +8,7 @@
 namespace hocket::kernel {
 namespace {
 
-void check(const Shape& a, const Shape& b, const Shape& y) {
+void check_binary(const Shape& a, const Shape& b, const Shape& y) {
   for (const Binary op : {Binary::add, Binary::sub, Binary::mul, Binary::div}) {
     const BinarySpec spec{.op = op, .a = a, .b = b, .y = y};
     expect_same(make_binary(spec), reference::make_binary(spec),
@@ -19,20 +19,20 @@ void check(const Shape& a, const Shape& b, const Shape& y) {
 }
 
 TEST(Binary, AgreesWithTheReferenceForEqualShapes) {
-  for (const std::int64_t count : {1, 15, 16, 17, 1000}) check({count}, {count}, {count});
-  check({3, 5, 7}, {3, 5, 7}, {3, 5, 7});
+  for (const std::int64_t count : {1, 15, 16, 17, 1000}) check_binary({count}, {count}, {count});
+  check_binary({3, 5, 7}, {3, 5, 7}, {3, 5, 7});
 }
 
 TEST(Binary, AgreesWithTheReferenceForEveryBroadcast) {
-  check({}, {4, 5}, {4, 5});
-  check({4, 5}, {}, {4, 5});
-  check({6, 17}, {17}, {6, 17});
-  check({17}, {6, 17}, {6, 17});
-  check({6, 17}, {6, 1}, {6, 17});
-  check({2, 3, 4, 5}, {1, 3, 1, 1}, {2, 3, 4, 5});
-  check({2, 1, 4}, {3, 1}, {2, 3, 4});
-  check({1, 1, 1}, {1}, {1, 1, 1});
-  check({5, 1}, {1, 6}, {5, 6});
+  check_binary({}, {4, 5}, {4, 5});
+  check_binary({4, 5}, {}, {4, 5});
+  check_binary({6, 17}, {17}, {6, 17});
+  check_binary({17}, {6, 17}, {6, 17});
+  check_binary({6, 17}, {6, 1}, {6, 17});
+  check_binary({2, 3, 4, 5}, {1, 3, 1, 1}, {2, 3, 4, 5});
+  check_binary({2, 1, 4}, {3, 1}, {2, 3, 4});
+  check_binary({1, 1, 1}, {1}, {1, 1, 1});
+  check_binary({5, 1}, {1, 6}, {5, 6});
 }
 
 TEST(Binary, DoesNotDependOnTheNumberOfThreads) {

@@ -44,6 +44,10 @@ Operand doubles(const std::vector<double>& values);
 Operand ints(const std::vector<std::int32_t>& values);
 Operand to_bf16(const Operand& values);
 
+// In f32, of a few operations and of a sum of many products.
+constexpr double kTolerance = 1e-6;
+constexpr double kSumTolerance = 1e-5;
+
 // Runs both kernels on copies of `in` and on outputs shaped like `out`, and expects every operand to agree
 // afterwards: |fast − oracle| ≤ tolerance·(1 + |oracle|) for floats, equality for integers. Scratch memory
 // starts as NaN.

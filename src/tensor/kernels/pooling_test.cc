@@ -9,9 +9,7 @@
 namespace hocket::kernel {
 namespace {
 
-constexpr double kTolerance = 1e-6;
-
-std::vector<PoolSpec> shapes() {
+std::vector<PoolSpec> pool_shapes() {
   std::vector<PoolSpec> result;
   for (const std::int64_t c : {1, 5, 16, 17, 33}) {
     const PoolSpec image{.n = 3, .c = c, .h = 8, .w = 10, .layout = Layout::channels_last};
@@ -32,7 +30,7 @@ std::string name_of(const PoolSpec& s) {
 }
 
 TEST(MaxPool, AgreesWithTheReference) {
-  for (const PoolSpec& s : shapes()) {
+  for (const PoolSpec& s : pool_shapes()) {
     const std::int64_t inputs = s.n * s.c * s.h * s.w;
     const std::int64_t outputs = s.n * s.c * s.oh() * s.ow();
     Operand index(DType::u8, outputs);
@@ -54,7 +52,7 @@ TEST(MaxPool, TakesTheFirstOfEquals) {
 }
 
 TEST(AvgPool, AgreesWithTheReference) {
-  for (const PoolSpec& s : shapes()) {
+  for (const PoolSpec& s : pool_shapes()) {
     const std::int64_t inputs = s.n * s.c * s.h * s.w;
     const std::int64_t outputs = s.n * s.c * s.oh() * s.ow();
     expect_same(make_avg_pool(s), reference::make_avg_pool(s), {random_floats(inputs, 1)},

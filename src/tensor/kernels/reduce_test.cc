@@ -8,7 +8,7 @@
 namespace hocket::kernel {
 namespace {
 
-void check(Reduce op, const Shape& x, const std::vector<bool>& reduced) {
+void check_reduce(Reduce op, const Shape& x, const std::vector<bool>& reduced) {
   const ReduceSpec spec{.op = op, .x = x, .reduced = reduced};
   std::int64_t outputs = 1;
   for (int axis = 0; axis < x.rank(); ++axis)
@@ -23,19 +23,19 @@ TEST(Reduce, AgreesWithTheReferenceForEveryPattern) {
     for (int axes = 0; axes < 16; ++axes) {
       const std::vector<bool> reduced = {(axes & 1) != 0, (axes & 2) != 0, (axes & 4) != 0, (axes & 8) != 0};
       if (axes == 5) continue;  // Summed, kept, summed, kept: five groups, left to the reference.
-      check(op, {3, 5, 4, 17}, reduced);
+      check_reduce(op, {3, 5, 4, 17}, reduced);
     }
     for (const std::int64_t width : {1, 15, 16, 33, 5000}) {
-      check(op, {70, width}, {true, false});
-      check(op, {7, width}, {false, true});
-      check(op, {width}, {true});
+      check_reduce(op, {70, width}, {true, false});
+      check_reduce(op, {7, width}, {false, true});
+      check_reduce(op, {width}, {true});
     }
   }
 }
 
 TEST(Reduce, TakesTheMaximumOfRows) {
-  check(Reduce::max, {5, 33}, {false, true});
-  check(Reduce::max, {100}, {true});
+  check_reduce(Reduce::max, {5, 33}, {false, true});
+  check_reduce(Reduce::max, {100}, {true});
 }
 
 TEST(Reduce, DoesNotDependOnTheNumberOfThreads) {

@@ -8,8 +8,6 @@
 namespace hocket::kernel {
 namespace {
 
-constexpr double kTolerance = 1e-6;
-
 std::vector<RowsSpec> row_shapes() {
   std::vector<RowsSpec> shapes;
   for (const std::int64_t width : {1, 10, 15, 16, 17, 33, 256, 1000})

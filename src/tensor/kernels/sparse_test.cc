@@ -9,8 +9,6 @@
 namespace hocket::kernel {
 namespace {
 
-constexpr double kTolerance = 1e-6;
-
 // Twelve rows of zero to four entries among 40, the rest of which is padding.
 struct Csr {
   static constexpr std::int64_t kRows = 12, kCapacity = 40;

@@ -14,7 +14,7 @@
 namespace hocket::kernel {
 namespace {
 
-constexpr double kTolerance = 4e-6;  // Of a product, of which k make an element.
+constexpr double kStrassenTolerance = 4e-6;  // Of a product, of which k make an element.
 
 bool is_used() { return make_strassen_matmul({.m = 256, .n = 256, .k = 256}, false) != nullptr; }
 
@@ -24,25 +24,25 @@ std::vector<Operand> operands(const MatmulSpec& s) {
   return in;
 }
 
-void check(const MatmulSpec& s) {
+void check_strassen(const MatmulSpec& s) {
   const auto kernel = make_strassen_matmul(s, false);
   const std::string what = fmt::format("{}x{}x{} ta={} tb={} bias={}", s.m, s.n, s.k, s.ta, s.tb, s.has_bias);
   if (!is_used()) GTEST_SKIP() << "no AVX2 here: all products are oneDNN's";
   ASSERT_NE(kernel, nullptr) << what;
   expect_same(kernel, reference::make_matmul(s), operands(s), {Operand(DType::f32, s.m * s.n)},
-              kTolerance * std::sqrt(s.k), what);
+              kStrassenTolerance * std::sqrt(s.k), what);
 }
 
 TEST(StrassenMatmul, AgreesWithTheReferenceForEveryTransposeAndEpilogue) {
   for (const bool is_flat : {false, true}) {
     for (const int flags : {0, 1, 2, 3, 4, 7, 9, 14, 15}) {
-      check({.m = is_flat ? 256 : 512,
-             .n = is_flat ? 512 : 256,
-             .k = 256,
-             .ta = (flags & 1) != 0,
-             .tb = (flags & 2) != 0,
-             .has_bias = (flags & 4) != 0,
-             .activation = (flags & 8) != 0 ? Activation::relu : Activation::none});
+      check_strassen({.m = is_flat ? 256 : 512,
+                      .n = is_flat ? 512 : 256,
+                      .k = 256,
+                      .ta = (flags & 1) != 0,
+                      .tb = (flags & 2) != 0,
+                      .has_bias = (flags & 4) != 0,
+                      .activation = (flags & 8) != 0 ? Activation::relu : Activation::none});
     }
   }
 }
@@ -50,18 +50,19 @@ TEST(StrassenMatmul, AgreesWithTheReferenceForEveryTransposeAndEpilogue) {
 TEST(StrassenMatmul, AgreesWithTheReferenceWhereRowsColumnsAndDepthAreUneven) {
   for (const int flags : {0, 1, 2, 3}) {
     const bool ta = (flags & 1) != 0, tb = (flags & 2) != 0;
-    check(
+    check_strassen(
         {.m = 331, .n = 261, .k = 452, .ta = ta, .tb = tb, .has_bias = true, .activation = Activation::relu});
-    check({.m = 269, .n = 579, .k = 292, .ta = ta, .tb = tb, .has_bias = true});
-    check({.m = 600, .n = 259, .k = 340, .ta = ta, .tb = tb});
+    check_strassen({.m = 269, .n = 579, .k = 292, .ta = ta, .tb = tb, .has_bias = true});
+    check_strassen({.m = 600, .n = 259, .k = 340, .ta = ta, .tb = tb});
   }
 }
 
 TEST(StrassenMatmul, AgreesWithTheReferenceForTheFewRowsOfABatch) {
   for (const std::int64_t m : {64, 128, 192, 197}) {
     for (const bool tb : {false, true}) {
-      check({.m = m, .n = 512, .k = 784, .tb = tb, .has_bias = true, .activation = Activation::relu});
-      check({.m = 512, .n = m, .k = 128, .ta = true, .tb = tb});
+      check_strassen(
+          {.m = m, .n = 512, .k = 784, .tb = tb, .has_bias = true, .activation = Activation::relu});
+      check_strassen({.m = 512, .n = m, .k = 128, .ta = true, .tb = tb});
     }
   }
 }
@@ -99,7 +100,7 @@ TEST(StrassenMatmul, WorkersWhoShareABatchRoundAsOne) {
 }
 
 TEST(StrassenMatmul, AgreesWithTheReferenceWhereColumnsGoInSlices) {
-  check({.m = 640, .n = 1162, .k = 256, .has_bias = true, .activation = Activation::relu});
+  check_strassen({.m = 640, .n = 1162, .k = 256, .has_bias = true, .activation = Activation::relu});
 }
 
 TEST(StrassenMatmul, GradientOfTheWeightAgreesWithTheReference) {
@@ -107,7 +108,7 @@ TEST(StrassenMatmul, GradientOfTheWeightAgreesWithTheReference) {
     const MatmulSpec s{.m = 300, .n = 512, .k = 260, .tb = tb};
     expect_same(make_matmul_dw(s), reference::make_matmul_dw(s),
                 {random_floats(s.m * s.k, 1), random_floats(s.m * s.n, 2)}, {Operand(DType::f32, s.k * s.n)},
-                kTolerance * std::sqrt(s.m), tb ? "dw of bᵀ" : "dw");
+                kStrassenTolerance * std::sqrt(s.m), tb ? "dw of bᵀ" : "dw");
   }
 }
 

@@ -9,8 +9,6 @@
 namespace hocket::kernel {
 namespace {
 
-constexpr double kTolerance = 1e-6;
-
 constexpr UpdateRule kRules[] = {UpdateRule::sgd,     UpdateRule::momentum, UpdateRule::nesterov,
                                  UpdateRule::adagrad, UpdateRule::adam,     UpdateRule::adamw};
 

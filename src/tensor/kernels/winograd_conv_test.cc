@@ -11,10 +11,10 @@
 namespace hocket::kernel {
 namespace {
 
-constexpr double kTolerance = 5e-5;    // Five times that of a plain sum.
-constexpr double kDwTolerance = 5e-6;  // Of a product, of which there is one an output pixel.
+constexpr double kWinogradTolerance = 5e-5;    // Five times that of a plain sum.
+constexpr double kWinogradDwTolerance = 5e-6;  // Of a product, of which there is one an output pixel.
 
-void check(const ConvSpec& s) {
+void check_winograd(const ConvSpec& s) {
   const std::string name = fmt::format("n={} c={} {}x{} o={} padding {}", s.n, s.c, s.h, s.w, s.o, s.padding);
   const Operand x = random_floats(s.n * s.c * s.h * s.w, 1), w = random_floats(s.o * s.c * 9, 2, -0.3, 0.3);
   const Operand dy = random_floats(s.n * s.o * s.oh() * s.ow(), 3);
@@ -25,11 +25,11 @@ void check(const ConvSpec& s) {
     gradients.push_back(Operand(DType::f32, s.o));
   }
   expect_same(make_winograd_conv2d(s), reference::make_conv2d(s), in, {Operand(DType::f32, dy.count())},
-              kTolerance, name);
+              kWinogradTolerance, name);
   expect_same(make_winograd_conv2d_dx(s), reference::make_conv2d_dx(s), {dy, w},
-              {Operand(DType::f32, x.count())}, kTolerance, name + " dx");
+              {Operand(DType::f32, x.count())}, kWinogradTolerance, name + " dx");
   expect_same(make_winograd_conv2d_dw(s), reference::make_conv2d_dw(s), {dy, x}, gradients,
-              kDwTolerance * std::sqrt(s.n * s.oh() * s.ow()), name + " dw");
+              kWinogradDwTolerance * std::sqrt(s.n * s.oh() * s.ow()), name + " dw");
 }
 
 ConvSpec spec(std::int64_t n, std::int64_t side, std::int64_t c, std::int64_t o, std::int64_t padding = 1) {
@@ -46,24 +46,24 @@ ConvSpec spec(std::int64_t n, std::int64_t side, std::int64_t c, std::int64_t o,
 
 TEST(WinogradConv, AgreesWithTheReferenceForAllNumbersOfChannels) {
   for (const std::int64_t c : {16, 32, 48}) {
-    for (const std::int64_t o : {16, 48, 64}) check(spec(25, 8, c, o));
+    for (const std::int64_t o : {16, 48, 64}) check_winograd(spec(25, 8, c, o));
   }
 }
 
 TEST(WinogradConv, TilesMayHangOverTheBorder) {
   for (const std::int64_t padding : {0, 1, 2}) {
-    for (const std::int64_t side : {6, 7, 9}) check(spec(97, side, 16, 16, padding));
+    for (const std::int64_t side : {6, 7, 9}) check_winograd(spec(97, side, 16, 16, padding));
   }
   ConvSpec oblong = spec(20, 5, 16, 32);
   oblong.w = 14;
-  check(oblong);
+  check_winograd(oblong);
 }
 
 TEST(WinogradConv, FusesBiasAndRelu) {
   ConvSpec s = spec(9, 14, 16, 32);
   s.has_bias = true;
   s.activation = Activation::relu;
-  check(s);
+  check_winograd(s);
 }
 
 TEST(WinogradConv, ThreadsDivideTheTiles) {
@@ -73,7 +73,7 @@ TEST(WinogradConv, ThreadsDivideTheTiles) {
   expect_same(with_threads(2, make_winograd_conv2d(s)), make_winograd_conv2d(s), {x, w}, {dy}, 0, "y");
   expect_same(with_threads(2, make_winograd_conv2d_dx(s)), make_winograd_conv2d_dx(s), {dy, w}, {x}, 0, "dx");
   expect_same(with_threads(2, make_winograd_conv2d_dw(s)), make_winograd_conv2d_dw(s), {dy, x}, {w},
-              kTolerance, "dw");
+              kWinogradTolerance, "dw");
 }
 
 TEST(WinogradConv, LeavesOtherShapesAlone) {
