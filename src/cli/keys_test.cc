@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-std::string refusal(std::string_view key, std::string_view value) {
+std::string refusal_of_key(std::string_view key, std::string_view value) {
   TrainOptions options;
   try {
     assign(*find_key(key), value, options, key);
@@ -49,18 +49,20 @@ TEST(Keys, DefaultsReadBack) {
 }
 
 TEST(Keys, ValuesOutOfRangeAreRefusedWithWhatWasExpected) {
-  EXPECT_EQ(refusal("train.lr", "0"), "train.lr: expected a number above 0, found '0'");
-  EXPECT_EQ(refusal("train.lr", "nan"), "train.lr: expected a number above 0, found 'nan'");
-  EXPECT_EQ(refusal("train.batch", "1.5"), "train.batch: expected a whole number from 1 on, found '1.5'");
-  EXPECT_EQ(refusal("train.batch", "99999999999999999999"),
+  EXPECT_EQ(refusal_of_key("train.lr", "0"), "train.lr: expected a number above 0, found '0'");
+  EXPECT_EQ(refusal_of_key("train.lr", "nan"), "train.lr: expected a number above 0, found 'nan'");
+  EXPECT_EQ(refusal_of_key("train.batch", "1.5"),
+            "train.batch: expected a whole number from 1 on, found '1.5'");
+  EXPECT_EQ(refusal_of_key("train.batch", "99999999999999999999"),
             "train.batch: expected a whole number from 1 on, found '99999999999999999999'");
-  EXPECT_EQ(refusal("train.seed", "-1"), "train.seed: expected a whole number from 0 on, found '-1'");
-  EXPECT_EQ(refusal("train.validation", "2"), "train.validation: expected a number from 0 to 0.9, found '2'");
-  EXPECT_EQ(refusal("train.dtype", "f23"),
+  EXPECT_EQ(refusal_of_key("train.seed", "-1"), "train.seed: expected a whole number from 0 on, found '-1'");
+  EXPECT_EQ(refusal_of_key("train.validation", "2"),
+            "train.validation: expected a number from 0 to 0.9, found '2'");
+  EXPECT_EQ(refusal_of_key("train.dtype", "f23"),
             "train.dtype: expected f32, bf16, f64, found 'f23'; did you mean f32?");
-  EXPECT_EQ(refusal("train.gradient_norms", "yes"),
+  EXPECT_EQ(refusal_of_key("train.gradient_norms", "yes"),
             "train.gradient_norms: expected true or false, found 'yes'");
-  EXPECT_EQ(refusal("train.model", ""), "train.model: expected a name, found ''");
+  EXPECT_EQ(refusal_of_key("train.model", ""), "train.model: expected a name, found ''");
 }
 
 TEST(Keys, AutoLeavesTheChoiceToTheTrainer) {
@@ -68,7 +70,7 @@ TEST(Keys, AutoLeavesTheChoiceToTheTrainer) {
   options.learning_rate = 3;
   assign(*find_key("train.lr"), "auto", options, "test");
   EXPECT_EQ(options.learning_rate, 0);
-  EXPECT_NE(refusal("train.momentum", "auto"), "");
+  EXPECT_NE(refusal_of_key("train.momentum", "auto"), "");
 }
 
 }  // namespace

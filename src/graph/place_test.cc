@@ -9,7 +9,7 @@ namespace hocket {
 namespace {
 
 // z = relu(x·W1)·W2
-std::unique_ptr<Graph> two_layers(std::int64_t columns = 32) {
+std::unique_ptr<Graph> two_layer_graph(std::int64_t columns = 32) {
   auto graph = std::make_unique<Graph>();
   const Value x = graph->source("x", {DType::f32, {8, 16}}, Role::input);
   const Value w1 = graph->source("w1", {DType::f32, {16, 24}}, Role::parameter);
@@ -27,7 +27,7 @@ PlacedGraph place_on(const Graph& graph, const std::string& mesh, const std::str
 
 std::string refusal(const std::string& mesh, const std::string& declaration, std::int64_t columns = 32) {
   try {
-    place_on(*two_layers(columns), mesh, declaration);
+    place_on(*two_layer_graph(columns), mesh, declaration);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -35,7 +35,7 @@ std::string refusal(const std::string& mesh, const std::string& declaration, std
 }
 
 TEST(Place, AnOperatorCutByDataThatFeedsOneCutByModelIsGatheredOnce) {
-  const PlacedGraph placed = place_on(*two_layers(), "dp=2", "w2=dp:1");
+  const PlacedGraph placed = place_on(*two_layer_graph(), "dp=2", "w2=dp:1");
   ASSERT_EQ(placed.conversions.size(), 1U);
   const Conversion& gather = placed.conversions[0];
   EXPECT_EQ(gather.collective, "all_gather");

@@ -59,7 +59,7 @@ TEST(Stages, AreThoseThatTheUserNames) {
   EXPECT_EQ(stages_of(*graph).at("loss"), 1);
 }
 
-std::string refusal(int parts, const std::string& names) {
+std::string refusal_of_stages(int parts, const std::string& names) {
   try {
     const auto graph = chain();
     assign_stages(*graph, parts, names);
@@ -70,19 +70,19 @@ std::string refusal(int parts, const std::string& names) {
 }
 
 TEST(Stages, AreRefusedWhereTheyCannotBe) {
-  EXPECT_THAT(refusal(5, ""), HasSubstr("in 4 stages at most, and 5"));
-  EXPECT_THAT(refusal(2, "fc1|fc2|fc3"), HasSubstr("names 3 stages"));
-  EXPECT_THAT(refusal(2, "fc1,fc2|"), HasSubstr("stage 1 is empty"));
-  EXPECT_THAT(refusal(2, "fc3|fc1"), HasSubstr("comes later"));
-  EXPECT_THAT(refusal(2, "fc1|fc7"), HasSubstr("no layer fc7"));
-  EXPECT_THAT(refusal(2, "fc1|fc1"), HasSubstr("twice"));
-  EXPECT_THAT(refusal(1, "fc1"), HasSubstr("pp=2"));
+  EXPECT_THAT(refusal_of_stages(5, ""), HasSubstr("in 4 stages at most, and 5"));
+  EXPECT_THAT(refusal_of_stages(2, "fc1|fc2|fc3"), HasSubstr("names 3 stages"));
+  EXPECT_THAT(refusal_of_stages(2, "fc1,fc2|"), HasSubstr("stage 1 is empty"));
+  EXPECT_THAT(refusal_of_stages(2, "fc3|fc1"), HasSubstr("comes later"));
+  EXPECT_THAT(refusal_of_stages(2, "fc1|fc7"), HasSubstr("no layer fc7"));
+  EXPECT_THAT(refusal_of_stages(2, "fc1|fc1"), HasSubstr("twice"));
+  EXPECT_THAT(refusal_of_stages(1, "fc1"), HasSubstr("pp=2"));
 }
 
 // What a rank sends, as (from, to, channel) → types in order; what it receives likewise.
 using Traffic = std::map<std::tuple<int, int, int>, std::vector<std::string>>;
 
-void count(const Graph& graph, int rank, Traffic& sent, Traffic& received) {
+void count_traffic(const Graph& graph, int rank, Traffic& sent, Traffic& received) {
   for (const Node& node : graph.nodes()) {
     const int peer = static_cast<int>(node.attributes.integer("peer", 0));
     const int channel = static_cast<int>(node.attributes.integer("channel", 0));
@@ -103,7 +103,7 @@ TEST(CutStages, ReceiveWhatIsSentAndRunEveryNodeOnce) {
     std::size_t nodes = 0, gradients = 0, messages = 0;
     for (int rank = 0; rank < ranks; ++rank) {
       const RankGraph own = cut_stages(whole, {ranks, rank, chunks});
-      count(*own.placed.graph, rank, sent, received);
+      count_traffic(*own.placed.graph, rank, sent, received);
       nodes += own.placed.graph->nodes().size();
       gradients += own.placed.gradients.size();
       EXPECT_EQ(own.placed.graph->values_of(Role::parameter).size(), own.placed.gradients.size());

@@ -8,7 +8,7 @@ namespace {
 constexpr double kMB = 1e6;
 
 // Equal layers: 1 ms a sample forward, 2 ms backward, and `call` for each of both.
-ModelProfile equal_layers(int layers, Seconds call = Seconds(0)) {
+ModelProfile equal_profile(int layers, Seconds call = Seconds(0)) {
   ModelProfile profile;
   profile.copies_of_parameters = 3;
   for (int i = 0; i < layers; ++i) {
@@ -31,7 +31,7 @@ std::vector<int> counts_of(const PipelinePrediction& plan) {
 
 TEST(PipelinePrediction, AStepOfEqualStagesIsTheFormula) {
   const PipelineRequest request{.stages = 4, .batch = 32, .micro_batches = 8};
-  const PipelinePrediction plan = predict_pipeline(equal_layers(8), quick_cluster(4), request).value();
+  const PipelinePrediction plan = predict_pipeline(equal_profile(8), quick_cluster(4), request).value();
   EXPECT_EQ(counts_of(plan), (std::vector{2, 2, 2, 2}));
   EXPECT_NEAR(plan.bubble(), 3.0 / 11, 1e-9);
   EXPECT_NEAR(plan.step().count(), (8 + 3) * 2 * 4 * 3e-3, 1e-9);
@@ -40,14 +40,14 @@ TEST(PipelinePrediction, AStepOfEqualStagesIsTheFormula) {
 TEST(PipelinePrediction, DataParallelismIsAPipelineOfOneStage) {
   const ClusterModel cluster = ranks_on(4, {Seconds(0), 1e-9});
   const PipelinePrediction plan =
-      predict_pipeline(equal_layers(8), cluster, {.replicas = 4, .batch = 32}).value();
+      predict_pipeline(equal_profile(8), cluster, {.replicas = 4, .batch = 32}).value();
   // 8 samples a rank and layer, and a ring of 2 (4-1)/4 * 8 MB at 1 GB/s, if no algorithm is better.
   EXPECT_NEAR(plan.step().count(), 8 * 8 * 3e-3 + plan.parts[0].sum.count(), 1e-9);
   EXPECT_NEAR(plan.parts[0].sum.count(), 12e-3, 2e-3);
 }
 
 TEST(PipelinePrediction, TooFewMicroBatchesLeaveABubbleAndTooManyWasteCalls) {
-  const ModelProfile profile = equal_layers(8, Seconds(1e-3));
+  const ModelProfile profile = equal_profile(8, Seconds(1e-3));
   const auto plans = predict_micro_batches(profile, quick_cluster(4), {.stages = 4, .batch = 64});
   ASSERT_EQ(plans.size(), 7U);
   std::vector<double> steps;
@@ -66,10 +66,10 @@ TEST(PipelinePrediction, TooFewMicroBatchesLeaveABubbleAndTooManyWasteCalls) {
 TEST(PipelinePrediction, InterleavedPlansHaveTheirChunksByTurns) {
   PipelineRequest request{.stages = 2, .batch = 8, .micro_batches = 4, .chunks = 2};
   request.schedule = PipelineSchedule::interleaved;
-  const PipelinePrediction plan = predict_pipeline(equal_layers(8), quick_cluster(2), request).value();
+  const PipelinePrediction plan = predict_pipeline(equal_profile(8), quick_cluster(2), request).value();
   EXPECT_EQ(counts_of(plan), (std::vector{2, 2, 2, 2}));
   EXPECT_NEAR(plan.bubble(), 1.0 / 9, 1e-9);
-  for (const PipelinePrediction& other : predict_micro_batches(equal_layers(8), quick_cluster(2), request)) {
+  for (const PipelinePrediction& other : predict_micro_batches(equal_profile(8), quick_cluster(2), request)) {
     EXPECT_EQ(other.request.micro_batches % 2, 0);
   }
 }
@@ -77,7 +77,7 @@ TEST(PipelinePrediction, InterleavedPlansHaveTheirChunksByTurns) {
 TEST(PipelinePrediction, AFullPipedreamTakesWhatItsSlowestStageDoes) {
   PipelineRequest request{.stages = 4, .batch = 4};
   request.schedule = PipelineSchedule::pipedream;
-  const PipelinePrediction plan = predict_pipeline(equal_layers(8), quick_cluster(4), request).value();
+  const PipelinePrediction plan = predict_pipeline(equal_profile(8), quick_cluster(4), request).value();
   EXPECT_NEAR(plan.step().count(), 2 * 4 * 3e-3, 1e-9);
   EXPECT_NEAR(plan.bubble(), 0, 1e-9);
   // Stage 0 keeps 4 versions of 2 MB with one gradient and one state, and 4 micro-batches of 4 samples.
@@ -88,18 +88,18 @@ TEST(PipelinePrediction, AFullPipedreamTakesWhatItsSlowestStageDoes) {
 TEST(PipelinePrediction, MemoryLimitsMoveLayersOrForbidAPlan) {
   ClusterModel cluster = quick_cluster(2);
   const PipelineRequest request{.stages = 2, .batch = 8, .micro_batches = 4};
-  EXPECT_EQ(counts_of(*predict_pipeline(equal_layers(8), cluster, request)), (std::vector{4, 4}));
+  EXPECT_EQ(counts_of(*predict_pipeline(equal_profile(8), cluster, request)), (std::vector{4, 4}));
   cluster.ranks[1].memory_bytes = 7 * kMB;  // Two layers of 3 MB.
-  EXPECT_EQ(counts_of(*predict_pipeline(equal_layers(8), cluster, request)), (std::vector{6, 2}));
+  EXPECT_EQ(counts_of(*predict_pipeline(equal_profile(8), cluster, request)), (std::vector{6, 2}));
   cluster.ranks[0].memory_bytes = 7 * kMB;
-  EXPECT_FALSE(predict_pipeline(equal_layers(8), cluster, request).has_value());
+  EXPECT_FALSE(predict_pipeline(equal_profile(8), cluster, request).has_value());
 }
 
 TEST(PipelinePrediction, GpipeNeedsTheMemoryOfAllMicroBatches) {
   PipelineRequest request{.stages = 2, .batch = 64, .micro_batches = 8};
   const auto memory = [&](PipelineSchedule schedule) {
     request.schedule = schedule;
-    const PipelinePrediction plan = predict_pipeline(equal_layers(4), quick_cluster(2), request).value();
+    const PipelinePrediction plan = predict_pipeline(equal_profile(4), quick_cluster(2), request).value();
     return plan.memory_bytes[0] - 3 * 2 * kMB;
   };
   EXPECT_DOUBLE_EQ(memory(PipelineSchedule::gpipe), 64 * 2 * 1000);

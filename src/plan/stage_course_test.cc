@@ -21,7 +21,7 @@ PipelineActions stream_of(const PipelineShape& shape, int stage, const std::vect
   }
 }
 
-std::vector<PartCost> equal_costs(int parts) {
+std::vector<PartCost> equal_part_costs(int parts) {
   PartCost cost;
   cost.forward = Seconds(0.25);
   cost.backward = Seconds(0.5);
@@ -49,7 +49,7 @@ TEST(StageCourse, AStreamOfManyBatchesIdlesNoLongerThanItFillsAndDrains) {
     for (int stage = 0; stage < stages; ++stage)
       actions.push_back(stream_of(whole, stage, std::vector<int>(batches, 4)));
     EXPECT_EQ(find_fault(PipelineSchedule::pipedream, whole, actions, 1), std::nullopt);
-    const PipelineReplay stream = replay_pipeline(whole, actions, equal_costs(stages));
+    const PipelineReplay stream = replay_pipeline(whole, actions, equal_part_costs(stages));
     EXPECT_EQ(stream.steady_bubble(), 0);
     EXPECT_DOUBLE_EQ(stream.steady_interval().count(), 0.75);
     EXPECT_DOUBLE_EQ(stream.time.count(), 0.75 * (4 * batches + stages - 1));

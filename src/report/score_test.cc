@@ -12,7 +12,7 @@ namespace hocket {
 namespace {
 
 // A run whose error falls from 0.5 at its first test to `last` at its third, a second after the other.
-TrainTrial run_of(std::uint64_t seed, double last, double seconds_per_test = 1) {
+TrainTrial falling_run(std::uint64_t seed, double last, double seconds_per_test = 1) {
   TrainTrial trial{.seed = seed, .folder = "way/seed", .status = TrialStatus::done};
   trial.train_seconds = 3 * seconds_per_test;
   trial.compute_seconds = 2 * seconds_per_test;
@@ -45,8 +45,8 @@ Comparison two_ways() {
   Comparison comparison;
   comparison.model = "lenet";
   comparison.target_error = 0.1;
-  comparison.ways = {way_of(1, {run_of(1, 0.1), run_of(2, 0.1)}),
-                     way_of(2, {run_of(1, 0.08, 0.5), run_of(2, 0.06, 0.5)})};
+  comparison.ways = {way_of(1, {falling_run(1, 0.1), falling_run(2, 0.1)}),
+                     way_of(2, {falling_run(1, 0.08, 0.5), falling_run(2, 0.06, 0.5)})};
   return comparison;
 }
 
@@ -65,7 +65,7 @@ TEST(Score, NeedsWhatTheFirstTestAtTheTargetSays) {
 
 TEST(Score, ADivergedRunNeverReachesTheTargetAndIsCounted) {
   Comparison comparison = two_ways();
-  comparison.ways[1].trials = {run_that(TrialStatus::diverged), run_of(1, 0.08)};
+  comparison.ways[1].trials = {run_that(TrialStatus::diverged), falling_run(1, 0.08)};
   const WayScore some = score(comparison).ways[1];
   EXPECT_EQ(some.diverged, 1);
   EXPECT_EQ(some.reached, 1);
@@ -78,7 +78,7 @@ TEST(Score, ADivergedRunNeverReachesTheTargetAndIsCounted) {
 TEST(Score, WithoutATargetItIsTheErrorThatEveryRunReached) {
   Comparison comparison = two_ways();
   comparison.target_error.reset();
-  comparison.ways[1].trials[0] = run_of(1, 0.2);
+  comparison.ways[1].trials[0] = falling_run(1, 0.2);
   EXPECT_EQ(score(comparison).target_error, 0.2);
   comparison.ways = {way_of(1, {run_that(TrialStatus::failed)})};
   EXPECT_FALSE(score(comparison).target_error);
@@ -99,7 +99,7 @@ TEST(Score, CostsWorkerHoursAndGigabytes) {
 
 TEST(Score, AnAddedWorkerIsJudgedAgainstTheNextSmallerWay) {
   Comparison comparison = two_ways();
-  comparison.ways.push_back(way_of(4, {run_of(1, 0.08, 0.4)}));
+  comparison.ways.push_back(way_of(4, {falling_run(1, 0.08, 0.4)}));
   const WayScore four = score(comparison).ways[2];
   EXPECT_EQ(four.marginal->than, 1U);
   EXPECT_EQ(four.marginal->added_workers, 2);
@@ -108,7 +108,7 @@ TEST(Score, AnAddedWorkerIsJudgedAgainstTheNextSmallerWay) {
 
 TEST(Score, ARepeatOnlyComparesBits) {
   Comparison comparison = two_ways();
-  TrainTrial repeat = run_of(1, 0.9);
+  TrainTrial repeat = falling_run(1, 0.9);
   repeat.is_repeat = true;
   comparison.ways[0].trials.push_back(repeat);
   EXPECT_EQ(score(comparison).ways[0].runs, 2);

@@ -9,7 +9,7 @@ namespace hocket {
 namespace {
 
 // One test that reaches the target of 0.1.
-TrainTrial run_of(double error, double seconds, double bytes) {
+TrainTrial ended_run(double error, double seconds, double bytes) {
   TrainTrial trial{.seed = 1, .folder = "", .status = TrialStatus::done};
   trial.train_seconds = seconds;
   trial.compute_seconds = 0.75 * seconds;
@@ -19,7 +19,7 @@ TrainTrial run_of(double error, double seconds, double bytes) {
   return trial;
 }
 
-ComparedWay way_of(const char* label, const char* group, int workers, std::vector<TrainTrial> trials) {
+ComparedWay labelled_way(const char* label, const char* group, int workers, std::vector<TrainTrial> trials) {
   ComparedWay way;
   way.label = label;
   way.group = group;
@@ -32,9 +32,10 @@ Comparison three_ways() {
   Comparison comparison;
   comparison.cores = 2;
   comparison.target_error = 0.1;
-  comparison.ways = {way_of("1 worker", "all-reduce", 1, {run_of(0.01, 10, 0), run_of(0.01, 10, 0)}),
-                     way_of("2 workers", "all-reduce", 2, {run_of(0.05, 6, 2e6), run_of(0.05, 6, 2e6)}),
-                     way_of("2 workers ps:asp", "ps:asp", 2, {run_of(0.09, 5, 3e6), run_of(0.07, 5, 3e6)})};
+  comparison.ways = {
+      labelled_way("1 worker", "all-reduce", 1, {ended_run(0.01, 10, 0), ended_run(0.01, 10, 0)}),
+      labelled_way("2 workers", "all-reduce", 2, {ended_run(0.05, 6, 2e6), ended_run(0.05, 6, 2e6)}),
+      labelled_way("2 workers ps:asp", "ps:asp", 2, {ended_run(0.09, 5, 3e6), ended_run(0.07, 5, 3e6)})};
   comparison.ways[2].knobs = {"scale"};
   return comparison;
 }

@@ -44,7 +44,7 @@ std::vector<Case> cases() {
 }
 
 // A tensor for every input of the graph: random numbers, ids below 10, the last sample without weight.
-Tensor make_input(const ValueInfo& input) {
+Tensor input_for(const ValueInfo& input) {
   Tensor tensor(input.type.dtype, input.type.shape);
   Rng rng{7, input.name.size(), static_cast<std::uint64_t>(input.name[0])};
   if (input.name == "hyper") {
@@ -75,7 +75,7 @@ struct Instance {
     const Graph& graph = program.training().graph();
     memory.initialize(program, 3);
     for (const ValueId id : graph.values_of(Role::input)) {
-      inputs.push_back(make_input(graph.value(id)));
+      inputs.push_back(input_for(graph.value(id)));
       program.training().bind(slot, graph.value(id).name, inputs.back().bytes().data());
     }
   }
@@ -97,7 +97,7 @@ ProgramOptions adamw(KernelSet kernels) {
   return options;
 }
 
-void expect_close(const Arena& a, const Arena& b, const ArenaLayout& layout, double tolerance) {
+void expect_close_arenas(const Arena& a, const Arena& b, const ArenaLayout& layout, double tolerance) {
   for (const ArenaLayout::Entry& entry : layout.entries()) {
     const auto x = view_of(a, entry).values<float>();
     const auto y = view_of(b, entry).values<float>();
@@ -121,8 +121,9 @@ TEST(Program, FastStepEqualsReferenceStep) {
     fast.step();
     reference.step();
     EXPECT_NEAR(fast.loss(), reference.loss(), 1e-4 * std::fabs(reference.loss()));
-    expect_close(fast.memory.gradients, reference.memory.gradients, fast.program.layouts().parameters, 2e-4);
-    expect_close(fast.memory.buffers, reference.memory.buffers, fast.program.layouts().buffers, 1e-5);
+    expect_close_arenas(fast.memory.gradients, reference.memory.gradients, fast.program.layouts().parameters,
+                        2e-4);
+    expect_close_arenas(fast.memory.buffers, reference.memory.buffers, fast.program.layouts().buffers, 1e-5);
   }
 }
 
@@ -137,7 +138,7 @@ TEST(Program, GradientsEqualTheInterpreters) {
     Sources sources;
     for (ValueId id = 0; id < plain->value_count(); ++id) {
       const ValueInfo& value = plain->value(id);
-      if (value.role == Role::input) sources[id] = make_input(value);
+      if (value.role == Role::input) sources[id] = input_for(value);
       if (value.role == Role::parameter)
         sources[id] = view_of(run.memory.parameters, run.program.layouts().parameters.at(value.name));
       if (value.role == Role::buffer)
@@ -187,7 +188,7 @@ TEST(Program, PaddingRowsDoNotCount) {
   a.step();
   b.step();
   EXPECT_NEAR(a.loss(), b.loss(), 1e-5 * a.loss());
-  expect_close(a.memory.gradients, b.memory.gradients, a.program.layouts().parameters, 1e-5);
+  expect_close_arenas(a.memory.gradients, b.memory.gradients, a.program.layouts().parameters, 1e-5);
 }
 
 // Gradients of two micro-batches add up to those of the batch.
@@ -217,7 +218,8 @@ TEST(Program, MicroBatchesAddUp) {
     loss += halves.loss();
   }
   EXPECT_NEAR(loss, whole.loss(), 1e-5 * whole.loss());
-  expect_close(halves.memory.gradients, whole.memory.gradients, whole.program.layouts().parameters, 1e-5);
+  expect_close_arenas(halves.memory.gradients, whole.memory.gradients, whole.program.layouts().parameters,
+                      1e-5);
 }
 
 TEST(Program, SlotsKeepTheirOwnActivations) {
@@ -233,7 +235,7 @@ TEST(Program, SlotsKeepTheirOwnActivations) {
   Slot other = executable.make_slot();
   std::vector<Tensor> others;
   for (const ValueId id : executable.graph().values_of(Role::input)) {
-    others.push_back(make_input(executable.graph().value(id)));
+    others.push_back(input_for(executable.graph().value(id)));
     if (executable.graph().value(id).name == "image") {
       for (float& x : others.back().values<float>()) x = -x;
     }

@@ -14,7 +14,7 @@ namespace {
 
 using Values = std::vector<std::vector<double>>;  // By peer.
 
-Values random_values(int peers, int count) {
+Values random_peers(int peers, int count) {
   Values values(static_cast<std::size_t>(peers));
   for (int peer = 0; peer < peers; ++peer) {
     Rng rng{static_cast<std::uint64_t>(peer)};
@@ -43,7 +43,7 @@ Values gossip(const PeerGraph& graph, const Values& start, int rounds, Medium me
   return values;
 }
 
-std::vector<double> mean_of(const Values& values) {
+std::vector<double> mean_of_peers(const Values& values) {
   std::vector<double> mean(values[0].size());
   for (const std::vector<double>& own : values) {
     for (std::size_t i = 0; i < own.size(); ++i) mean[i] += own[i] / static_cast<double>(values.size());
@@ -51,7 +51,7 @@ std::vector<double> mean_of(const Values& values) {
   return mean;
 }
 
-double distance(const Values& values, const std::vector<double>& mean) {
+double distance_of_peers(const Values& values, const std::vector<double>& mean) {
   double sum = 0;
   for (const std::vector<double>& own : values) {
     for (std::size_t i = 0; i < own.size(); ++i) sum += std::pow(own[i] - mean[i], 2);
@@ -62,7 +62,7 @@ double distance(const Values& values, const std::vector<double>& mean) {
 TEST(NeighbourMix, IsARoundOfTheMixingMatrix) {
   const PeerGraph graph = parse_peer_graph("0 1\n1 2\n2 0\n2 3\n", 4, "");
   const MixingMatrix matrix = mixing_matrix(graph);
-  const Values start = random_values(4, 5);
+  const Values start = random_peers(4, 5);
   for (const Medium medium : {Medium::inproc, Medium::shm, Medium::tcp}) {
     const Values values = gossip(graph, start, 1, medium);
     for (int row = 0; row < 4; ++row) {
@@ -78,40 +78,40 @@ TEST(NeighbourMix, IsARoundOfTheMixingMatrix) {
 }
 
 TEST(NeighbourMix, CompleteGraphsAgreeInOneRoundToTheBit) {
-  const Values start = random_values(4, 1000);
+  const Values start = random_peers(4, 1000);
   const Values values = gossip(make_peer_graph("complete", 4), start, 1, Medium::inproc);
   for (const std::vector<double>& own : values) EXPECT_EQ(own, values[0]);
-  EXPECT_LT(distance(values, mean_of(start)), 1e-13);
+  EXPECT_LT(distance_of_peers(values, mean_of_peers(start)), 1e-13);
 }
 
 TEST(NeighbourMix, DistanceFallsAtTheRateOfTheSecondEigenvalue) {
   const PeerGraph ring = make_peer_graph("ring", 5);
-  const Values start = random_values(5, 100);
-  const double before = distance(gossip(ring, start, 10, Medium::inproc), mean_of(start));
-  const double after = distance(gossip(ring, start, 30, Medium::inproc), mean_of(start));
+  const Values start = random_peers(5, 100);
+  const double before = distance_of_peers(gossip(ring, start, 10, Medium::inproc), mean_of_peers(start));
+  const double after = distance_of_peers(gossip(ring, start, 30, Medium::inproc), mean_of_peers(start));
   EXPECT_NEAR(std::pow(after / before, 1.0 / 20), second_eigenvalue(mixing_matrix(ring)), 1e-3);
 }
 
 TEST(NeighbourMix, DirectedGraphsAgreeOnThePlainMean) {
   const PeerGraph graph = parse_peer_graph("0 -> 1\n1 -> 2\n2 -> 0\n0 -> 3\n3 -> 1\n", 4, "");
-  const Values start = random_values(4, 3);
-  EXPECT_LT(distance(gossip(graph, start, 100, Medium::inproc), mean_of(start)), 1e-12);
+  const Values start = random_peers(4, 3);
+  EXPECT_LT(distance_of_peers(gossip(graph, start, 100, Medium::inproc), mean_of_peers(start)), 1e-12);
 }
 
 TEST(NeighbourMix, EachSendsItsDegreeTimesTheBytes) {
   const PeerGraph graph = parse_peer_graph("0 1\n0 2\n0 3\n1 2\n", 4, "");
   for (const Medium medium : {Medium::inproc, Medium::shm, Medium::tcp}) {
     std::vector<std::uint64_t> sent(4);
-    gossip(graph, random_values(4, 1000), 3, medium, &sent);
+    gossip(graph, random_peers(4, 1000), 3, medium, &sent);
     const std::uint64_t bytes = 3 * 1000 * sizeof(double);
     EXPECT_THAT(sent, testing::ElementsAre(3 * bytes, 2 * bytes, 2 * bytes, bytes)) << name_of(medium);
   }
 }
 
 TEST(NeighbourMix, LargeArenasDoNotFillWhatLiesBetween) {
-  const Values start = random_values(3, 1 << 18);
+  const Values start = random_peers(3, 1 << 18);
   const Values values = gossip(make_peer_graph("complete", 3), start, 2, Medium::shm);
-  EXPECT_LT(distance(values, mean_of(start)), 1e-10);
+  EXPECT_LT(distance_of_peers(values, mean_of_peers(start)), 1e-10);
 }
 
 TEST(NeighbourMix, APeerThatIsGoneIsNamed) {

@@ -40,7 +40,7 @@ Tensor numbers(const Shape& shape, std::int64_t start) {
 
 // What each of three ranks has: rows of one tensor, slices of another, columns of a third, and all of a
 // fourth.
-Checkpoint checkpoint_of(std::int64_t step, Rank rank) {
+Checkpoint share_of_checkpoint(std::int64_t step, Rank rank) {
   const std::int64_t slices[] = {0, 3, 6, 8};
   const std::int64_t first = slices[rank], count = slices[rank + 1] - first;
   Checkpoint checkpoint;
@@ -62,7 +62,7 @@ void save(const fs::path& folder, const std::vector<std::int64_t>& steps) {
   on_ranks(kSavingRanks, [&](Team& team) {
     FailingFileSystem disk;  // Never, and without syncs.
     CheckpointStore store(folder, team, {}, disk);
-    for (const std::int64_t step : steps) store.save(checkpoint_of(step, team.rank()));
+    for (const std::int64_t step : steps) store.save(share_of_checkpoint(step, team.rank()));
   });
 }
 
@@ -88,7 +88,7 @@ TEST(CheckpointOfRanks, HasTheFilesOfItsOwnersAndWholeTensors) {
 }
 
 // What is read by `ranks` ranks, and what each of them warns of.
-std::int64_t newest_step(const fs::path& folder, int ranks, std::size_t warnings) {
+std::int64_t newest_step_on(const fs::path& folder, int ranks, std::size_t warnings) {
   std::atomic<std::int64_t> sum = 0;
   on_ranks(ranks, [&](Team& team) {
     std::vector<std::string> lines;
@@ -104,20 +104,20 @@ TEST(CheckpointOfRanks, IsSkippedByAllWhereAFileIsMissingTornOrDamaged) {
   const TestFolder folder;
   save(folder.path(), {1, 2});
   const fs::path newest = folder.path() / "step-00000002";
-  EXPECT_EQ(newest_step(folder.path(), 2, 0), 2);
+  EXPECT_EQ(newest_step_on(folder.path(), 2, 0), 2);
   for (const std::string& name : posix_file_system().list(newest)) {
     const std::string whole = read_text(newest / name);
     fs::remove(newest / name);
-    EXPECT_EQ(newest_step(folder.path(), 2, 1), 1) << name;
+    EXPECT_EQ(newest_step_on(folder.path(), 2, 1), 1) << name;
     write_text(newest / name, whole.substr(0, whole.size() / 2));
-    EXPECT_EQ(newest_step(folder.path(), 2, 1), 1) << name;
+    EXPECT_EQ(newest_step_on(folder.path(), 2, 1), 1) << name;
     std::string damaged = whole;
     damaged.back() = static_cast<char>(damaged.back() ^ 1);
     write_text(newest / name, damaged);
-    EXPECT_EQ(newest_step(folder.path(), 2, 1), 1) << name;
+    EXPECT_EQ(newest_step_on(folder.path(), 2, 1), 1) << name;
     write_text(newest / name, whole);
   }
-  EXPECT_EQ(newest_step(folder.path(), 2, 0), 2);
+  EXPECT_EQ(newest_step_on(folder.path(), 2, 0), 2);
 }
 
 TEST(CheckpointOfRanks, EveryFlippedByteOfAPartIsDetected) {
@@ -139,7 +139,7 @@ TEST(CheckpointOfRanks, EveryFlippedByteOfAPartIsDetected) {
 }
 
 // What the reader says of a manifest that was changed, with a checksum that fits.
-std::string refusal(const std::function<void(Manifest&)>& change) {
+std::string refusal_of_manifest(const std::function<void(Manifest&)>& change) {
   const TestFolder folder;
   save(folder.path(), {1});
   const fs::path saved = folder.path() / "step-00000001";
@@ -166,7 +166,7 @@ TensorPart& part_of(Manifest& manifest, std::string_view tensor, std::string_vie
 
 TEST(CheckpointOfRanks, DistrustsItsManifest) {
   const auto expect = [](const std::string& said, const std::function<void(Manifest&)>& change) {
-    const std::string what = refusal(change);
+    const std::string what = refusal_of_manifest(change);
     EXPECT_NE(what.find(said), std::string::npos) << what;
   };
   const auto rows = [](Manifest& m) -> TensorPart& {
@@ -175,7 +175,7 @@ TEST(CheckpointOfRanks, DistrustsItsManifest) {
   const auto slice = [](Manifest& m) -> TensorPart& {
     return part_of(m, "param/slices", "model-00001.safetensors");
   };
-  EXPECT_EQ(refusal([](Manifest&) {}), "");
+  EXPECT_EQ(refusal_of_manifest([](Manifest&) {}), "");
   expect("element 0 of tensor param/rows is in more than one", [&](Manifest& m) { rows(m).begin[0] = 0; });
   expect("element 8 of tensor param/rows is in none", [&](Manifest& m) { rows(m).begin[0] = 3; });
   expect("tensor param/rows: the box", [&](Manifest& m) { rows(m).begin[0] = 5; });
@@ -210,7 +210,7 @@ TEST(CheckpointOfRanks, FailingAnyOneOperationOfOneRankDamagesNothing) {
         FailingFileSystem disk(team.rank() == victim ? nth : FailingFileSystem::kNever);
         CheckpointStore store(folder.path(), team, {.warn = [&](const std::string&) { ++warned; }}, disk);
         try {
-          store.save(checkpoint_of(3, team.rank()));
+          store.save(share_of_checkpoint(3, team.rank()));
         } catch (const Error& error) {
           ++failed;
           const std::string what = error.what();
@@ -224,7 +224,7 @@ TEST(CheckpointOfRanks, FailingAnyOneOperationOfOneRankDamagesNothing) {
         EXPECT_FALSE(name.starts_with(".tmp-") && failed > 0) << name << " after " << nth;
         if (!name.starts_with(".tmp-")) open_checkpoint(folder.path() / name);
       }
-      EXPECT_GE(newest_step(folder.path(), 2, 0), 2);
+      EXPECT_GE(newest_step_on(folder.path(), 2, 0), 2);
       if (!fired) break;
     }
   }
@@ -238,7 +238,7 @@ TEST(CheckpointOfRanks, NeedsAFolderThatAllRanksSee) {
     const auto errors = run_ranks(2, [&](std::unique_ptr<Transport> transport) {
       Team team(std::move(transport), Mesh::parse("", 2));
       CheckpointStore store(own(team), team);
-      if (saves) return store.save(checkpoint_of(2, team.rank()));
+      if (saves) return store.save(share_of_checkpoint(2, team.rank()));
       store.open_newest();
     });
     for (const std::string& error : errors) {
@@ -291,7 +291,7 @@ void divided(const Division& division, const std::function<void(Team&)>& body) {
   for (const std::string& error : errors) EXPECT_EQ(error, "") << division;
 }
 
-TrainOptions gpt_options(const Division& division, const fs::path& folder) {
+TrainOptions divided_gpt_options(const Division& division, const fs::path& folder) {
   TrainOptions options;
   options.model = "gpt,layers=1,width=16,heads=2";
   options.data = "synthetic:text,samples=48,context=8";
@@ -306,7 +306,7 @@ TrainOptions gpt_options(const Division& division, const fs::path& folder) {
 
 // The loss of the last step, of a run that goes on with what is in the folder.
 double train_to(std::int64_t steps, const Division& division, const fs::path& folder) {
-  TrainOptions options = gpt_options(division, folder);
+  TrainOptions options = divided_gpt_options(division, folder);
   options.steps = steps;
   options.epochs = 10;
   options.resume = fs::exists(folder / "checkpoints");
@@ -325,7 +325,7 @@ double train_to(std::int64_t steps, const Division& division, const fs::path& fo
 std::vector<NamedTensor> saved_again(const fs::path& folder, const Division& division) {
   const TestFolder again;
   divided(division, [&](Team& team) {
-    const TrainOptions given = gpt_options(division, folder);
+    const TrainOptions given = divided_gpt_options(division, folder);
     const SessionData data = open_session_data(given);
     Session session(with_defaults(given, data.train->info()), data.train->info(), team);
     session.restore(CheckpointStore(folder / "checkpoints", team).open_newest().value(), true);

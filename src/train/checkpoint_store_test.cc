@@ -285,7 +285,7 @@ TEST(CheckpointReader, AnotherVersionIsNamed) {
   }
 }
 
-std::string difference(std::vector<TensorSpec> expected) {
+std::string spec_difference(std::vector<TensorSpec> expected) {
   const TensorSpec found[] = {{"param/fc.weight", DType::f32, {8, 4}},
                               {"param/fc.bias", DType::f32, {8}},
                               {"buffer/norm.mean", DType::f32, {8}}};
@@ -301,14 +301,14 @@ TEST(RequireSameParameters, NamesTheFirstDifference) {
   const TensorSpec weight{"fc.weight", DType::f32, {8, 4}};
   const TensorSpec bias{"fc.bias", DType::f32, {8}};
   const std::string start = "the checkpoint is of another model: ";
-  EXPECT_EQ(difference({weight, bias}), "");
-  EXPECT_EQ(difference({{"conv.weight", DType::f32, {1}}}),
+  EXPECT_EQ(spec_difference({weight, bias}), "");
+  EXPECT_EQ(spec_difference({{"conv.weight", DType::f32, {1}}}),
             start + "it lacks parameter conv.weight (f32 [1])");
-  EXPECT_EQ(difference({weight, {"fc.bias", DType::f32, {9}}}),
+  EXPECT_EQ(spec_difference({weight, {"fc.bias", DType::f32, {9}}}),
             start + "parameter fc.bias is f32 [8] there and f32 [9] here");
-  EXPECT_EQ(difference({weight, {"fc.bias", DType::bf16, {8}}}),
+  EXPECT_EQ(spec_difference({weight, {"fc.bias", DType::bf16, {8}}}),
             start + "parameter fc.bias is f32 [8] there and bf16 [8] here");
-  EXPECT_EQ(difference({weight}), start + "it has parameter fc.bias, which the model lacks");
+  EXPECT_EQ(spec_difference({weight}), start + "it has parameter fc.bias, which the model lacks");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace hocket {
 namespace {
 
-TrainOptions dense_options(const std::string& sync, const std::filesystem::path& out) {
+TrainOptions dense_driver_options(const std::string& sync, const std::filesystem::path& out) {
   TrainOptions options;
   options.model = "mlp,hidden=16";
   options.data = "synthetic:1x4x4:16:61";  // A model of 16·16 + 16 + 16·16 + 16 elements, without padding.
@@ -30,8 +30,8 @@ TrainOptions dense_options(const std::string& sync, const std::filesystem::path&
   return options;
 }
 
-TrainOptions sparse_options(const std::string& sync, const std::filesystem::path& out) {
-  TrainOptions options = dense_options(sync, out);
+TrainOptions sparse_driver_options(const std::string& sync, const std::filesystem::path& out) {
+  TrainOptions options = dense_driver_options(sync, out);
   options.model = "logreg,c=0.01";
   options.data = "synthetic:sparse,samples=60,features=50,nonzeros=5";
   options.dtype = "f32";
@@ -58,7 +58,7 @@ std::map<std::string, std::vector<double>> parameter_values_in(const std::filesy
   return parameters;
 }
 
-double difference(const std::filesystem::path& one, const std::filesystem::path& other) {
+double run_difference(const std::filesystem::path& one, const std::filesystem::path& other) {
   const auto a = parameter_values_in(one);
   const auto b = parameter_values_in(other);
   double largest = a.empty() || a.size() != b.size() ? INFINITY : 0;
@@ -71,12 +71,12 @@ double difference(const std::filesystem::path& one, const std::filesystem::path&
 
 TEST(DriverSync, MapReduceIsDescentByTheGradientOfAllData) {
   const TestFolder folder;
-  const TrainOptions mapped = dense_options("mapreduce", folder.path() / "mapped");
-  TrainOptions serial = dense_options("allreduce", folder.path() / "serial");
+  const TrainOptions mapped = dense_driver_options("mapreduce", folder.path() / "mapped");
+  TrainOptions serial = dense_driver_options("allreduce", folder.path() / "serial");
   serial.batch = 61;
   const auto found = train_together(mapped, 1 + kWorkers);
   const auto expected = train_together(serial, 1);
-  EXPECT_LT(difference(mapped.out, serial.out), 1e-12);
+  EXPECT_LT(run_difference(mapped.out, serial.out), 1e-12);
   EXPECT_EQ(found[0].steps, 6);
   EXPECT_EQ(found[0].samples, expected[0].samples);
   EXPECT_NEAR(found[0].train_loss, expected[0].train_loss, 1e-12);
@@ -85,17 +85,17 @@ TEST(DriverSync, MapReduceIsDescentByTheGradientOfAllData) {
 
 TEST(DriverSync, MapReduceTakesSparseRows) {
   const TestFolder folder;
-  const TrainOptions mapped = sparse_options("mapreduce,cache=1", folder.path() / "mapped");
-  TrainOptions serial = sparse_options("allreduce", folder.path() / "serial");
+  const TrainOptions mapped = sparse_driver_options("mapreduce,cache=1", folder.path() / "mapped");
+  TrainOptions serial = sparse_driver_options("allreduce", folder.path() / "serial");
   serial.batch = 60;
   train_together(mapped, 1 + kWorkers);
   train_together(serial, 1);
-  EXPECT_LT(difference(mapped.out, serial.out), 1e-6);
+  EXPECT_LT(run_difference(mapped.out, serial.out), 1e-6);
 }
 
 TEST(DriverSync, TheModelsOfAllWorkersPassTheDriverTwiceARound) {
   const TestFolder folder;
-  const auto results = train_together(dense_options("mllib", folder.path()), 1 + kWorkers);
+  const auto results = train_together(dense_driver_options("mllib", folder.path()), 1 + kWorkers);
   const std::uint64_t model = (16 * 16 + 16 + 16 * 16 + 16) * sizeof(double);
   EXPECT_EQ(results[0].parameters * static_cast<std::int64_t>(sizeof(double)),
             static_cast<std::int64_t>(model));
@@ -107,18 +107,18 @@ TEST(DriverSync, TheModelsOfAllWorkersPassTheDriverTwiceARound) {
 TEST(DriverSync, MllibIsAllReduceForTheOptimizersItTakes) {
   for (const std::string rule : {"sgd", "momentum"}) {
     const TestFolder folder;
-    TrainOptions sums = dense_options("allreduce", folder.path() / "sums");
-    TrainOptions models = dense_options("mllib", folder.path() / "models");
+    TrainOptions sums = dense_driver_options("allreduce", folder.path() / "sums");
+    TrainOptions models = dense_driver_options("mllib", folder.path() / "models");
     sums.optimizer.rule = models.optimizer.rule = rule;
     train_together(sums, kWorkers);
     train_together(models, 1 + kWorkers);
-    EXPECT_LT(difference(sums.out, models.out), 1e-12) << rule;
+    EXPECT_LT(run_difference(sums.out, models.out), 1e-12) << rule;
   }
 }
 
 TEST(DriverSync, RefusesWhatAMeanOfStepsIsNot) {
   const TestFolder folder;
-  TrainOptions options = dense_options("mllib", folder.path());
+  TrainOptions options = dense_driver_options("mllib", folder.path());
   options.optimizer.rule = "adam";
   const std::atomic<bool> stop{false};
   const auto errors = run_ranks(2, [&](std::unique_ptr<Transport> transport) {
@@ -132,7 +132,7 @@ TEST(DriverSync, RefusesWhatAMeanOfStepsIsNot) {
 
 TEST(AverageSync, SendsNothingToADriverAndAModelOnceARound) {
   const TestFolder folder;
-  const auto results = train_together(dense_options("average", folder.path()), 4);
+  const auto results = train_together(dense_driver_options("average", folder.path()), 4);
   const std::uint64_t model = (16 * 16 + 16 + 16 * 16 + 16) * sizeof(double);
   EXPECT_EQ(results[0].peers->rounds, 1);  // An epoch of four batches, and a half.
   EXPECT_EQ(results[0].peers->driver_bytes, 0U);
@@ -141,18 +141,18 @@ TEST(AverageSync, SendsNothingToADriverAndAModelOnceARound) {
 
 TEST(AverageSync, LazyDecayIsEagerDecay) {
   const TestFolder folder;
-  const TrainOptions lazy = sparse_options("average,steps=2", folder.path() / "lazy");
-  const TrainOptions eager = sparse_options("average,steps=2,lazy=0", folder.path() / "eager");
+  const TrainOptions lazy = sparse_driver_options("average,steps=2", folder.path() / "lazy");
+  const TrainOptions eager = sparse_driver_options("average,steps=2,lazy=0", folder.path() / "eager");
   const auto found = train_together(lazy, kWorkers);
   const auto expected = train_together(eager, kWorkers);
-  EXPECT_LT(difference(lazy.out, eager.out), 1e-5);
+  EXPECT_LT(run_difference(lazy.out, eager.out), 1e-5);
   ASSERT_TRUE(found[0].objective && expected[0].objective);
   EXPECT_NEAR(*found[0].objective / *expected[0].objective, 1, 1e-5);
   TrainOptions none = lazy;
   none.model = "logreg";
   none.out = (folder.path() / "none").string();
   train_together(none, kWorkers);
-  EXPECT_GT(difference(lazy.out, none.out), 1e-2);  // There is a decay to be lazy about.
+  EXPECT_GT(run_difference(lazy.out, none.out), 1e-2);  // There is a decay to be lazy about.
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ TEST(Recompute, GivesTheSameBitsAndKeepsLess) {
   }
 }
 
-std::string refusal(const std::string& mesh_text, const TrainOptions& options) {
+std::string refusal_on(const std::string& mesh_text, const TrainOptions& options) {
   const std::atomic<bool> stop{false};
   TrainObserver nobody;
   const Mesh mesh = Mesh::parse(mesh_text, 0);
@@ -188,16 +188,16 @@ std::string refusal(const std::string& mesh_text, const TrainOptions& options) {
 
 TEST(Pipeline, RefusesWhatDoesNotFit) {
   TrainOptions options = mlp_options();
-  EXPECT_THAT(refusal("pp=2", with(options, "1f1b", 5)), HasSubstr("batch 24 cannot be cut evenly in 5"));
-  EXPECT_THAT(refusal("pp=7", options), HasSubstr("cut in 4 stages at most, and 7"));
-  EXPECT_THAT(refusal("pp=2", with(options, "interleaved", 3)), HasSubstr("2 stages do not divide 3"));
-  EXPECT_THAT(refusal("pp=2", with(options, "gpip", 4)), HasSubstr("gpipe"));
+  EXPECT_THAT(refusal_on("pp=2", with(options, "1f1b", 5)), HasSubstr("batch 24 cannot be cut evenly in 5"));
+  EXPECT_THAT(refusal_on("pp=7", options), HasSubstr("cut in 4 stages at most, and 7"));
+  EXPECT_THAT(refusal_on("pp=2", with(options, "interleaved", 3)), HasSubstr("2 stages do not divide 3"));
+  EXPECT_THAT(refusal_on("pp=2", with(options, "gpip", 4)), HasSubstr("gpipe"));
   options.stages = "fc1|";
-  EXPECT_THAT(refusal("pp=2", options), HasSubstr("stage 1 is empty"));
+  EXPECT_THAT(refusal_on("pp=2", options), HasSubstr("stage 1 is empty"));
   options.stages = "fc2|fc1";
-  EXPECT_THAT(refusal("pp=2", options), HasSubstr("comes later"));
+  EXPECT_THAT(refusal_on("pp=2", options), HasSubstr("comes later"));
   options.stages = "fc1|fc9";
-  EXPECT_THAT(refusal("pp=2", options), HasSubstr("no layer fc9"));
+  EXPECT_THAT(refusal_on("pp=2", options), HasSubstr("no layer fc9"));
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST(Servers, AsynchronousDisciplinesComeToAnEnd) {
   }
 }
 
-TrainOptions sparse_options(const std::string& sync) {
+TrainOptions sparse_servers_options(const std::string& sync) {
   TrainOptions options = servers_options(sync);
   options.model = "logreg";
   options.data = "synthetic:sparse,samples=500,features=5000,nonzeros=9";
@@ -150,7 +150,7 @@ TrainOptions sparse_options(const std::string& sync) {
 TEST(Servers, RowsOfTablesGoWithEveryDisciplineAndASlowWorker) {
   for (const char* sync : {"ps:bsp", "ps:asp", "ps:asp,ahead=1", "ps:ssp,s=2,ahead=1", "ps:kofn,k=2",
                            "ps:softsync,n=3,ahead=1", "downpour,ahead=1"}) {
-    TrainOptions options = sparse_options(sync);
+    TrainOptions options = sparse_servers_options(sync);
     options.emulate_compute = 0.001;
     options.slow = "2=10";
     const ServersOutcome outcome = train_by_servers(options);
@@ -161,7 +161,7 @@ TEST(Servers, RowsOfTablesGoWithEveryDisciplineAndASlowWorker) {
 
 // One worker that pulls ahead computes each gradient at the parameters before its last push.
 TEST(Servers, WhoPullsAheadIsOneUpdateBehind) {
-  TrainOptions options = sparse_options("ps:asp,ahead=1");
+  TrainOptions options = sparse_servers_options("ps:asp,ahead=1");
   options.workers = 1;
   const ServersOutcome outcome = train_by_servers(options);
   EXPECT_EQ(outcome.result.steps, 100);

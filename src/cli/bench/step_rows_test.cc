@@ -8,7 +8,7 @@
 namespace hocket {
 namespace {
 
-StepRow row(std::string model, int workers, std::string peer, std::vector<double> samples) {
+StepRow step_row(std::string model, int workers, std::string peer, std::vector<double> samples) {
   StepRow row;
   row.model = std::move(model);
   row.workers = workers;
@@ -21,9 +21,9 @@ StepRow row(std::string model, int workers, std::string peer, std::vector<double
 
 // Ours gets slower from round to round, as does the machine.
 std::vector<StepRow> scaling_rows() {
-  return {row("mlp", 1, "hocket", {100, 50, 20}), row("mlp", 2, "hocket", {190, 95, 38}),
-          row("mlp", 1, "torch", {60, 30, 12}), row("mlp", 1, "torch-best", {80, 40, 16}),
-          row("mlp", 2, "torch-ddp", {40, 20, 8})};
+  return {step_row("mlp", 1, "hocket", {100, 50, 20}), step_row("mlp", 2, "hocket", {190, 95, 38}),
+          step_row("mlp", 1, "torch", {60, 30, 12}), step_row("mlp", 1, "torch-best", {80, 40, 16}),
+          step_row("mlp", 2, "torch-ddp", {40, 20, 8})};
 }
 
 TEST(StepRows, FindsTheRowBeside) {
@@ -58,7 +58,7 @@ TEST(StepGoals, JudgeEfficiencyAndTheRatioToDdp) {
 }
 
 TEST(StepGoals, SayNothingOfOneWorker) {
-  const std::vector<StepRow> rows{row("mlp", 1, "hocket", {1})};
+  const std::vector<StepRow> rows{step_row("mlp", 1, "hocket", {1})};
   EXPECT_TRUE(judge(rows).empty());
 }
 
