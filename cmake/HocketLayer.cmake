@@ -49,9 +49,10 @@ endfunction()
 
 function(hocket_layer_tests library)
   add_executable(${library}_test ${ARGN})
-  set_target_properties(${library}_test PROPERTIES UNITY_BUILD OFF)  # One test's names do not bind another's.
   target_link_libraries(${library}_test PRIVATE ${library} hocket_flags GTest::gmock GTest::gtest_main rapidcheck
                                                  rapidcheck_gtest)
+  # Tests wait for the compiler longer than for themselves.
+  target_compile_options(${library}_test PRIVATE $<$<CONFIG:Release>:-O1>)
   gtest_discover_tests(${library}_test DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS unit TIMEOUT 120 DISCOVERY_TIMEOUT 60)
 endfunction()
