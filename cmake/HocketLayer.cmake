@@ -1,13 +1,14 @@
-# hocket_layer(NAME [COLD] [DEPENDS layer...] [LINKS target...] [TEST_HEADERS file...])
+# hocket_layer(NAME [ALONE] [COLD] [DEPENDS layer...] [LINKS target...] [TEST_HEADERS file...])
 #
 # Declares the layer in the current folder: a library hocket_NAME of every .cc file, but for
 #   *_test.cc   which together make the test program hocket_NAME_test (with HOCKET_TESTS),
 #   *_fuzz.cc   which make one fuzz program each, named after the file (with HOCKET_FUZZ),
 #   main.cc     which hocket_program() takes.
-# Its headers are installed, but for TEST_HEADERS, which only tests include. No step of training waits for the code of a
-# COLD layer, which is compiled faster and less well.
+# Its headers are installed, but for TEST_HEADERS, which only tests include. Each source of an
+# ALONE layer is a unit of its own. No step of training waits for the code of a COLD layer, which is compiled faster and
+# less well.
 function(hocket_layer name)
-  cmake_parse_arguments(ARG "COLD" "" "DEPENDS;LINKS;TEST_HEADERS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;COLD" "" "DEPENDS;LINKS;TEST_HEADERS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS *.h)
   set(tests ${sources})
@@ -20,6 +21,11 @@ function(hocket_layer name)
   list(REMOVE_ITEM headers ${ARG_TEST_HEADERS})
 
   hocket_layer_library(hocket_${name} "${sources}" "${headers}" ${ARG_DEPENDS} ${ARG_LINKS})
+  if(ARG_ALONE)
+    set_target_properties(hocket_${name} PROPERTIES UNITY_BUILD OFF)
+  elseif(HOCKET_TIDY)
+    hocket_check_alone(hocket_${name} ${sources})
+  endif()
   if(ARG_COLD)
     target_compile_options(hocket_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
@@ -45,6 +51,16 @@ function(hocket_layer_library target sources headers)
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${headers})
   set_property(GLOBAL APPEND PROPERTY HOCKET_LAYERS ${target})
   hocket_tidy(${target})
+endfunction()
+
+# That each source includes what it uses, which units of several do not show: looked at alone, nothing is made of it.
+function(hocket_check_alone library)
+  add_library(${library}_alone OBJECT ${ARGN})
+  set_target_properties(${library}_alone PROPERTIES UNITY_BUILD OFF)
+  target_compile_options(${library}_alone PRIVATE -fsyntax-only)
+  target_include_directories(${library}_alone PRIVATE $<TARGET_PROPERTY:${library},INCLUDE_DIRECTORIES>)
+  target_link_libraries(${library}_alone PRIVATE ${library})
+  add_dependencies(${library}_alone ${library})  # Which makes headers.
 endfunction()
 
 function(hocket_layer_tests library)

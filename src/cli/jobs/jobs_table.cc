@@ -7,8 +7,11 @@
 #include "cli/units.h"
 
 namespace hocket {
+namespace {
 
 using Json = nlohmann::json;
+
+}  // namespace
 
 std::string jobs_table(const Json& all) {
   std::string text = fmt::format("{:>5}  {:<16}{:<12}{:<11}{:>8}  {:<12}{:>16}{:>9}  {}\n", "job", "name",
