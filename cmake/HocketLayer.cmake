@@ -4,9 +4,8 @@
 #   *_test.cc   which together make the test program hocket_NAME_test (with HOCKET_TESTS),
 #   *_fuzz.cc   which make one fuzz program each, named after the file (with HOCKET_FUZZ),
 #   main.cc     which hocket_program() takes.
-# Its headers are installed, but for TEST_HEADERS, which only tests include. Each source of an
-# ALONE layer is a unit of its own. No step of training waits for the code of a COLD layer, which is compiled faster and
-# less well.
+# Its headers are installed, but for TEST_HEADERS, which only tests include. Each source of an ALONE layer is a unit of
+# its own. No step of training waits for the code of a COLD layer, which is compiled faster and less well.
 function(hocket_layer name)
   cmake_parse_arguments(ARG "ALONE;COLD" "" "DEPENDS;LINKS;TEST_HEADERS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
@@ -53,10 +52,11 @@ function(hocket_layer_library target sources headers)
   hocket_tidy(${target})
 endfunction()
 
-# That each source includes what it uses, which units of several do not show: looked at alone, nothing is made of it.
+# That each source includes what it uses, which units of several do not show: it is looked at alone, and made nothing of
+# but an empty file that says when.
 function(hocket_check_alone library)
   add_library(${library}_alone OBJECT ${ARGN})
-  set_target_properties(${library}_alone PROPERTIES UNITY_BUILD OFF)
+  set_target_properties(${library}_alone PROPERTIES UNITY_BUILD OFF RULE_LAUNCH_COMPILE "touch <OBJECT> &&")
   target_compile_options(${library}_alone PRIVATE -fsyntax-only)
   target_include_directories(${library}_alone PRIVATE $<TARGET_PROPERTY:${library},INCLUDE_DIRECTORIES>)
   target_link_libraries(${library}_alone PRIVATE ${library})
