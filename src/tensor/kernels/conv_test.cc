@@ -124,37 +124,22 @@ TEST(Conv2d, DoesNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Conv2d, TakesGroups) {
+  struct Groups {
+    std::int64_t c, o, count;
+  };
   for (const Layout layout : {Layout::plain, Layout::channels_last}) {
-    check_conv({.n = 2,
-                .c = 32,
-                .h = 6,
-                .w = 6,
-                .o = 32,
-                .kh = 3,
-                .kw = 3,
-                .padding = 1,
-                .groups = 2,
-                .layout = layout});
-    check_conv({.n = 2,
-                .c = 16,
-                .h = 6,
-                .w = 6,
-                .o = 16,
-                .kh = 3,
-                .kw = 3,
-                .padding = 1,
-                .groups = 16,
-                .layout = layout});
-    check_conv({.n = 2,
-                .c = 6,
-                .h = 6,
-                .w = 6,
-                .o = 9,
-                .kh = 3,
-                .kw = 3,
-                .padding = 1,
-                .groups = 3,
-                .layout = layout});
+    for (const auto& [c, o, count] : {Groups{32, 32, 2}, Groups{16, 16, 16}, Groups{6, 9, 3}}) {
+      check_conv({.n = 2,
+                  .c = c,
+                  .h = 6,
+                  .w = 6,
+                  .o = o,
+                  .kh = 3,
+                  .kw = 3,
+                  .padding = 1,
+                  .groups = count,
+                  .layout = layout});
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
@@ -18,7 +19,9 @@ class LesserProcessor final : public testing::Environment {
     if (variable == nullptr) return;
     const std::string_view simd = variable;
     ASSERT_TRUE(simd == "avx2" || simd == "none") << "HOCKET_TEST_SIMD is avx2 or none, not " << simd;
-    hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL | (simd == "none" ? HWY_AVX2 : 0));
+    const std::int64_t missing = HWY_AVX3 | HWY_AVX3_DL | (simd == "none" ? HWY_AVX2 : 0);
+    hwy::DisableTargets(missing);
+    ASSERT_EQ(hwy::SupportedTargets() & missing, 0);
   }
 };
 
