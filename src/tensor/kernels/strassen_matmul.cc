@@ -33,7 +33,7 @@ constexpr std::int64_t kMostBlockFloats = 16 * kMostLanes;
 constexpr std::int64_t kLeastLanes = 8;  // With fewer, oneDNN is faster.
 constexpr std::int64_t kPadsOfColumn = kPad / kMostLanes;
 constexpr std::int64_t kTransposeRows = 64;  // That one thread transposes at a time.
-constexpr std::int64_t kLeastSide = 256;     // Of m or n,
+constexpr std::int64_t kLeastSide = 256;     // Of two of m, n and k,
 constexpr std::int64_t kLeastTerms = 128;    // and of k: below, packing takes what it saves.
 
 constexpr std::int64_t whole(std::int64_t count, std::int64_t unit) { return count / unit * unit; }
@@ -179,8 +179,8 @@ class StrassenMatmul final : public Kernel {
 
 bool is_supported(const MatmulSpec& s) {
   const std::int64_t inside = whole(s.m, kGroup) * whole(s.n, kGroup);
-  return s.batch == 1 && std::max(s.m, s.n) >= kLeastSide && s.k >= kLeastTerms && s.k % kSide == 0 &&
-         8 * inside >= 7 * s.m * s.n;
+  const int large = (s.m >= kLeastSide) + (s.n >= kLeastSide) + (s.k >= kLeastSide);
+  return s.batch == 1 && large >= 2 && s.k >= kLeastTerms && s.k % kSide == 0 && 8 * inside >= 7 * s.m * s.n;
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ TEST(StrassenMatmul, AgreesWithTheReferenceForTheFewRowsOfABatch) {
     for (const bool tb : {false, true}) {
       check_strassen(
           {.m = m, .n = 512, .k = 784, .tb = tb, .has_bias = true, .activation = Activation::relu});
-      check_strassen({.m = 512, .n = m, .k = 128, .ta = true, .tb = tb});
+      check_strassen({.m = 512, .n = m, .k = 256, .ta = true, .tb = tb});
+      check_strassen({.m = 512, .n = 256 + m, .k = 128, .ta = true, .tb = tb});
     }
   }
 }
@@ -126,6 +127,7 @@ TEST(StrassenMatmul, LeavesOutProductsForWhichItDoesNotPay) {
   EXPECT_EQ(make_strassen_matmul({.m = 32, .n = 4096, .k = 4096}, false), nullptr);
   EXPECT_EQ(make_strassen_matmul({.m = 100, .n = 4096, .k = 4096}, false), nullptr);
   EXPECT_EQ(make_strassen_matmul({.m = 128, .n = 128, .k = 4096}, false), nullptr);
+  EXPECT_EQ(make_strassen_matmul({.m = 128, .n = 4096, .k = 128}, false), nullptr);
   EXPECT_EQ(make_strassen_matmul({.m = 4096, .n = 4096, .k = 64}, false), nullptr);
   EXPECT_EQ(make_strassen_matmul({.m = 4096, .n = 256, .k = 257}, false), nullptr);
   EXPECT_EQ(make_strassen_matmul({.batch = 2, .m = 4096, .n = 256, .k = 256}, false), nullptr);
