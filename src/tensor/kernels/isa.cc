@@ -48,6 +48,13 @@ IsaReport cpu_report() {
   return report;
 }
 
+bool adds_beside_products() {
+  constexpr unsigned kAuth = 0x68747541, kZen3 = 0x19;  // "Auth", of AuthenticAMD.
+  const unsigned version = cpuid(1, 0).eax;
+  const unsigned family = ((version >> 8) & 0xF) + ((version >> 20) & 0xFF);
+  return cpuid(0, 0).ebx == kAuth && family >= kZen3;
+}
+
 void cap_dnnl_isa() {
   static std::once_flag once;
   std::call_once(once, [] {

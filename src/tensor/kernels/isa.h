@@ -16,6 +16,10 @@ struct IsaReport {
 // Asks CPUID. Thread-safe.
 IsaReport cpu_report();
 
+// Whether additions of vectors run beside as many multiply-adds, on units of their own: AMD's do since Zen 3.
+// Thread-safe.
+bool adds_beside_products();
+
 // Keeps oneDNN off the instructions that would fault on this machine. Every factory calls it before its first
 // use of oneDNN; the first call does the work. Thread-safe.
 void cap_dnnl_isa();

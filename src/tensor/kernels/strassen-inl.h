@@ -22,6 +22,7 @@
 #include <algorithm>
 
 #include "tensor/kernels/simd-inl.h"
+#include "tensor/kernels/strassen_pairs-inl.h"
 #include "tensor/kernels/strassen_step.h"
 #include "tensor/kernels/transpose.h"
 
@@ -35,12 +36,17 @@ constexpr int kMostAcross = 2;                         // and vectors in each: o
 constexpr std::int64_t kFloatsOfBlock = kRows * kMostAcross * kLanes;
 constexpr std::int64_t kNextInY = place_in_y(kLanes);  // From a vector of a block to the next.
 
-// Panels: sums of parts of a by row, or by column where a is transposed, for kLanes rows of y; of b by row,
-// for as many columns as a block has. Rows of a are whole vectors.
+// How a panel of a lies and is multiplied.
+enum class Way { by_row, by_column, in_pairs };  // In pairs: by column, too.
+
+// Panels: sums of parts of a by row, or by column where a is transposed or terms are paired, for kLanes rows of
+// y; of b by row, for as many columns as a block has. Rows of a are whole vectors.
 HWY_INLINE std::int64_t left_row(const StrassenStep& s) { return round_up(s.part_depth(), kLanes); }
-HWY_INLINE std::int64_t left_panel(const StrassenStep& s) { return kLanes * left_row(s) + kPad; }
+HWY_INLINE std::int64_t left_panel(const StrassenStep& s) {
+  return kLanes * (left_row(s) + s.rows_of_pairs()) + kPad;
+}
 HWY_INLINE std::int64_t right_panel(const StrassenStep& s, int across) {
-  return across * kLanes * s.part_depth() + kPad;
+  return across * kLanes * (s.part_depth() + s.rows_of_pairs()) + kPad;
 }
 HWY_INLINE float* right_panels(const StrassenStep& s, std::int64_t tile) {
   return s.right + tile * kProducts * right_panel(s, kMostAcross);
@@ -128,6 +134,56 @@ HWY_INLINE void put_panels(const float* x, std::int64_t stride, Parts parts, std
   }
 }
 
+// Panels in pairs, which grow by rows of kAcross vectors. Each vector of a row is of another group, with a scale
+// of its own.
+template <bool kLeft, int kAcross>
+class PairedPanels {
+ public:
+  PairedPanels(const Scale* scales, std::int64_t depth, float* to, std::int64_t panel)
+      : depth_(depth), panel_(panel), to_(to) {
+    for (int i = 0; i < kAcross; ++i) scales_[i] = splat(scales[i].to);
+  }
+
+  // Adds `rows` rows, `stride` apart, of the first part.
+  HWY_INLINE void put(const float* x, std::int64_t stride, Parts parts, std::int64_t rows) {
+    for (const std::int64_t end = row_ + rows; row_ < end; ++row_, x += stride) {
+      for (int i = 0; i < kAcross; ++i, to_ += kLanes) {
+        const float* from = x + place_in_y(i * kLanes);
+        if (!kLeft && row_ + kRowsAhead < end) fetch_parts(from + kRowsAhead * stride, parts);
+        put_sums<kLeft>(from, parts, ScaledLane{scales_[i]}, to_, panel_);
+      }
+      if (ends_pair(row_, depth_)) pairs_.add(to_, panel_);
+    }
+    if (row_ == depth_) pairs_.put(to_, panel_);
+  }
+
+ private:
+  Vec scales_[kAcross];
+  std::int64_t row_ = 0, depth_, panel_;
+  float* to_;
+  PairSums<kAcross, kProducts> pairs_;
+};
+
+// The panels in pairs of the rows of y from `row` of each part on; by what they are scaled back. `flat` holds
+// what is transposed on the way, so little at a time that it stays in the first cache.
+HWY_INLINE float put_left_pairs(const StrassenStep& s, std::int64_t row, float* to, float* flat) {
+  const std::int64_t stride = s.a.stride, depth = s.part_depth();
+  const float* from = s.a.data + place_in_y(row) * (s.a.is_transposed ? 1 : stride);
+  const Scale scale = s.a.is_transposed ? scale_of(from, stride, s.k, kGroup) : scale_of(from, stride, kGroup, s.k);
+  PairedPanels<true, 1> panels(&scale, depth, to, left_panel(s));
+  if (s.a.is_transposed) {
+    panels.put(from, stride, {kRun, depth * stride}, depth);
+    return scale.back;
+  }
+  for (std::int64_t term = 0; term < depth; term += kFlatRows) {
+    const std::int64_t terms = std::min(kFlatRows, depth - term);
+    for (std::int64_t part = 0; part < kSide; ++part)
+      transpose_floats(from + part * depth + term, stride, kGroup, terms, flat + part * kFlatRows * kFlatRow, kFlatRow);
+    panels.put(flat, kFlatRow, {kRun, kFlatRows * kFlatRow}, terms);
+  }
+  return scale.back;
+}
+
 // Of the rows of y from `row` of each part on.
 HWY_INLINE void put_left(const StrassenStep& s, std::int64_t row, float* to) {
   const std::int64_t stride = s.a.stride, depth = s.part_depth();
@@ -151,7 +207,21 @@ void put_right(const StrassenStep& s, std::int64_t tile, float* flat) {
     from = flat;
     stride = kSide * width + kPad;
   }
-  put_panels<false>(from, stride, {depth * stride, kRun}, depth, width, right_panels(s, tile), panel);
+  if (!s.in_pairs) {
+    put_panels<false>(from, stride, {depth * stride, kRun}, depth, width, right_panels(s, tile), panel);
+    return;
+  }
+  Scale scales[kMostAcross];
+  for (int i = 0; i < across_of(s, tile); ++i) {
+    scales[i] = scale_of(from + i * kGroup, stride, s.k, kGroup);
+    s.right_back[tile * kMostAcross + i] = scales[i].back;
+  }
+  const Parts parts{depth * stride, kRun};
+  if (across_of(s, tile) == kMostAcross) {
+    PairedPanels<false, kMostAcross>(scales, depth, right_panels(s, tile), panel).put(from, stride, parts, depth);
+  } else {
+    PairedPanels<false, 1>(scales, depth, right_panels(s, tile), panel).put(from, stride, parts, depth);
+  }
 }
 
 template <int kAcross>
@@ -185,7 +255,7 @@ struct Block {
 };
 
 // The panels of a product and how to walk through them.
-template <bool kByRow, int kAcross>
+template <Way kWay, int kAcross>
 struct Factors {
   const float* a;
   const float* b;
@@ -198,7 +268,11 @@ struct Factors {
   HWY_INLINE void multiply(int product, Block<kAcross>& block) const {
     const float* left = a + product * a_panel;
     const float* right = b + product * b_panel;
-    const std::int64_t row = kByRow ? a_row : 1, step = kByRow ? 1 : kLanes;
+    if constexpr (kWay == Way::in_pairs) {
+      multiply_pairs<kRows, kAcross>(left, kLanes, right, depth, block.sums);
+      return;
+    }
+    const std::int64_t row = kWay == Way::by_row ? a_row : 1, step = kWay == Way::by_row ? 1 : kLanes;
     for (std::int64_t k = 0; k < depth; ++k, left += step, right += kAcross * kLanes) {
       Vec factor[kAcross];
 #pragma GCC unroll 2
@@ -223,6 +297,8 @@ struct Quarter {
   const float* plus = nullptr;  // Four blocks to add, or none.
   const StrassenStep* step = nullptr;
   std::int64_t row = 0, column = 0;  // Of y.
+  float left_back = 1;               // In pairs: by what its rows are scaled back,
+  const float* right_back = nullptr;  // and its columns, each vector of a block.
 
   HWY_INLINE float* place(int part) const {
     return step->y + (row + part / 2 * kRun) * step->y_stride + column + part % 2 * kRun;
@@ -257,6 +333,7 @@ struct Quarter {
       const std::int64_t across = i % kAcross * kNextInY;
       float* to = y + i / kAcross * step->y_stride + across;
       Vec sum = hn::Add(block.sums[i], hn::Load(kFloats, other + i * kLanes));
+      if (right_back != nullptr) sum = hn::Mul(hn::Mul(sum, splat(left_back)), splat(right_back[i % kAcross]));
       if (step->adds) sum = hn::Add(sum, hn::LoadU(kFloats, to));
       if (bias != nullptr) sum = hn::Add(sum, hn::LoadU(kFloats, bias + across));
       hn::StoreU(step->has_relu ? relu(sum) : sum, kFloats, to);
@@ -265,8 +342,8 @@ struct Quarter {
 };
 
 // The seven products of a quarter, to `to` and, where `also` is not null, added to the blocks there.
-template <bool kByRow, int kAcross>
-HWY_NOINLINE void multiply_quarter(const Factors<kByRow, kAcross> factors, const Quarter<kAcross>& to,
+template <Way kWay, int kAcross>
+HWY_NOINLINE void multiply_quarter(const Factors<kWay, kAcross> factors, const Quarter<kAcross>& to,
                                    float* also, float* work) {
   const auto put = [&](int part, const Block<kAcross>& block) HWY_ATTR __attribute__((always_inline)) {
     to.put(part, block);
@@ -340,13 +417,15 @@ class LinesAhead {
 };
 
 // The tile of y whose first part begins at (row, column) of y. `factors` are its first panels.
-template <bool kByRow, int kAcross>
-HWY_INLINE void multiply_tile(const StrassenStep& s, const Factors<kByRow, kAcross>& factors,
-                              std::int64_t row, std::int64_t column, LinesAhead& ahead, float* work) {
+template <Way kWay, int kAcross>
+HWY_INLINE void multiply_tile(const StrassenStep& s, const Factors<kWay, kAcross>& factors,
+                              std::int64_t row, std::int64_t column, float left_back,
+                              const float* right_back, LinesAhead& ahead, float* work) {
   float* u2 = work + 2 * kFloatsOfBlock;
   float* u3 = u2 + 4 * kFloatsOfBlock;
   const auto result = [&](int quarter, const float* plus) {
-    return Quarter<kAcross>{nullptr, plus, &s, row + quarter / 2 * 2 * kRun, column + quarter % 2 * 2 * kRun};
+    return Quarter<kAcross>{nullptr,   plus,      &s, row + quarter / 2 * 2 * kRun, column + quarter % 2 * 2 * kRun,
+                            left_back, right_back};
   };
   const auto multiply = [&](int number, const Quarter<kAcross>& to, float* also = nullptr) {
     ahead.fetch();
@@ -362,41 +441,50 @@ HWY_INLINE void multiply_tile(const StrassenStep& s, const Factors<kByRow, kAcro
 }
 
 // Tiles of kLanes rows of y in each part, from `row` of the first part on, by the panels of a tile of b.
-template <bool kByRow, int kAcross>
+template <Way kWay, int kAcross>
 void multiply_column(const StrassenStep& s, std::int64_t row, std::int64_t tile, const float* panels,
-                     LinesAhead& ahead, float* work) {
+                     float left_back, LinesAhead& ahead, float* work) {
+  const float* right_back = kWay == Way::in_pairs ? s.right_back + tile * kMostAcross : nullptr;
   for (std::int64_t r = 0; r < kLanes; r += kRows) {
-    const Factors<kByRow, kAcross> factors{panels + (kByRow ? r * left_row(s) : r),
+    const Factors<kWay, kAcross> factors{panels + (kWay == Way::by_row ? r * left_row(s) : r),
                                            right_panels(s, tile),
                                            s.part_depth(),
                                            left_row(s),
                                            left_panel(s),
                                            right_panel(s, kAcross)};
-    multiply_tile(s, factors, place_in_y(row + r), place_in_y(tile * kMostAcross * kLanes), ahead, work);
+    multiply_tile(s, factors, place_in_y(row + r), place_in_y(tile * kMostAcross * kLanes), left_back,
+                  right_back, ahead, work);
   }
 }
 
 // kLanes rows of y in each part, from row kLanes·tile on.
-template <bool kByRow>
+template <Way kWay>
 void multiply_tiles(const StrassenStep& s, std::int64_t tile, float* panels, float* work) {
   const std::int64_t row = tile * kLanes, tiles_across = right_tiles(s);
-  put_left(s, row, panels);
+  float left_back = 1;
+  if constexpr (kWay == Way::in_pairs) {
+    left_back = put_left_pairs(s, row, panels, panels + kProducts * left_panel(s));
+  } else {
+    put_left(s, row, panels);
+  }
   LinesAhead ahead(s, row + kLanes, tiles_across * (kLanes / kRows) * 7);
   for (std::int64_t j = 0; j < tiles_across; ++j) {
     if (across_of(s, j) == kMostAcross) {
-      multiply_column<kByRow, kMostAcross>(s, row, j, panels, ahead, work);
+      multiply_column<kWay, kMostAcross>(s, row, j, panels, left_back, ahead, work);
     } else {
-      multiply_column<kByRow, 1>(s, row, j, panels, ahead, work);
+      multiply_column<kWay, 1>(s, row, j, panels, left_back, ahead, work);
     }
   }
 }
 
 void multiply_rows(const StrassenStep& s, std::int64_t tile, float* work) {
   float* panels = work + 10 * kFloatsOfBlock;
-  if (s.a.is_transposed) {
-    multiply_tiles<false>(s, tile, panels, work);
+  if (s.in_pairs) {
+    multiply_tiles<Way::in_pairs>(s, tile, panels, work);
+  } else if (s.a.is_transposed) {
+    multiply_tiles<Way::by_column>(s, tile, panels, work);
   } else {
-    multiply_tiles<true>(s, tile, panels, work);
+    multiply_tiles<Way::by_row>(s, tile, panels, work);
   }
 }
 

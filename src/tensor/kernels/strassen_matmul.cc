@@ -43,9 +43,10 @@ bool is_flat(const MatmulSpec& s) { return 2 * s.m <= s.n; }
 
 class StrassenMatmul final : public Kernel {
  public:
-  StrassenMatmul(const MatmulSpec& spec, bool swap)
+  StrassenMatmul(const MatmulSpec& spec, bool swap, bool in_pairs)
       : spec_(spec),
         swap_(swap),
+        in_pairs_(in_pairs),
         is_flipped_(is_flat(spec)),
         m_(whole(is_flipped_ ? spec.n : spec.m, kGroup)),
         n_(whole(is_flipped_ ? spec.m : spec.n, kGroup)),
@@ -54,10 +55,12 @@ class StrassenMatmul final : public Kernel {
     std::int64_t deepest = 0;
     for (std::int64_t i = 0; i < slices(); ++i) deepest = std::max(deepest, slice_at(i + 1) - slice_at(i));
     const std::int64_t depth = round_up(deepest, kMostLanes);
-    const std::int64_t left = kProducts * (kMostLanes * depth + kPad);
-    const std::int64_t flat = kSide * deepest * (2 * kMostLanes * kSide + kPad);
-    right_at_ = add(kProducts * std::min(n_, kSliceColumns) / kSide * (depth + kPadsOfColumn));
-    work_floats_ = std::max(10 * kMostBlockFloats + left, flat);
+    const std::int64_t panel_rows = depth + (in_pairs ? 1 : 0), flat_rows = kSide * deepest;
+    std::int64_t left = kProducts * (kMostLanes * panel_rows + kPad);
+    if (in_pairs) left += kSide * kFlatRows * kFlatRow;
+    right_at_ = add(kProducts * std::min(n_, kSliceColumns) / kSide * (panel_rows + kPadsOfColumn));
+    right_back_at_ = add(kSliceColumns / kGroup);
+    work_floats_ = std::max(10 * kMostBlockFloats + left, flat_rows * (2 * kMostLanes * kSide + kPad));
     work_at_ = add(parts_ * work_floats_);
     if (is_flipped_) flipped_at_ = add(m_ * n_);
   }
@@ -124,7 +127,9 @@ class StrassenMatmul final : public Kernel {
                         .adds = slice > 0,
                         .bias = is_last && bias != nullptr ? bias + column : nullptr,
                         .has_relu = is_last && has_relu,
-                        .right = floats_at(scratch, right_at_)},
+                        .right = floats_at(scratch, right_at_),
+                        .in_pairs = in_pairs_,
+                        .right_back = floats_at(scratch, right_back_at_)},
                        floats_at(scratch, work_at_));
       }
     }
@@ -170,11 +175,11 @@ class StrassenMatmul final : public Kernel {
   }
 
   MatmulSpec spec_;
-  bool swap_, is_flipped_;
+  bool swap_, in_pairs_, is_flipped_;
   std::int64_t m_, n_, parts_;  // Rows and columns of the part that goes in tiles, as it is made.
   ScratchPlan plan_;
   std::int64_t work_floats_ = 0;
-  std::size_t right_at_ = 0, work_at_ = 0, flipped_at_ = 0;
+  std::size_t right_at_ = 0, right_back_at_ = 0, work_at_ = 0, flipped_at_ = 0;
 };
 
 bool is_supported(const MatmulSpec& s) {
@@ -185,9 +190,10 @@ bool is_supported(const MatmulSpec& s) {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_strassen_matmul(const MatmulSpec& spec, bool swap) {
-  if (!is_supported(spec) || HWY_DYNAMIC_DISPATCH(vector_floats)() < kLeastLanes) return nullptr;
-  return std::make_unique<StrassenMatmul>(spec, swap);
+std::unique_ptr<Kernel> make_strassen_matmul(const MatmulSpec& spec, bool swap, bool in_pairs) {
+  const std::int64_t lanes = HWY_DYNAMIC_DISPATCH(vector_floats)();
+  if (!is_supported(spec) || lanes < kLeastLanes) return nullptr;
+  return std::make_unique<StrassenMatmul>(spec, swap, in_pairs && lanes == kMostLanes);
 }
 
 }  // namespace hocket::kernel
