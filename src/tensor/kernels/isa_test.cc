@@ -14,6 +14,11 @@ TEST(Isa, SaysWhyBf16IsSlow) {
   EXPECT_EQ(report.bf16_note.empty(), report.has_amx);
 }
 
+TEST(Isa, AddsBesideProductsOnAmdsProcessorsAlone) {
+  EXPECT_FALSE(adds_beside_products() && !__builtin_cpu_is("amd"));
+  EXPECT_TRUE(adds_beside_products() || !__builtin_cpu_is("znver3"));
+}
+
 TEST(Isa, KeepsOneDnnOffTilesThatFault) {
   cap_dnnl_isa();
   if (!cpu_report().amx_is_broken) GTEST_SKIP() << "this processor describes its tiles, or has none";

@@ -39,8 +39,8 @@ constexpr std::int64_t kNextInY = place_in_y(kLanes);  // From a vector of a blo
 // How a panel of a lies and is multiplied.
 enum class Way { by_row, by_column, in_pairs };  // In pairs: by column, too.
 
-// Panels: sums of parts of a by row, or by column where a is transposed or terms are paired, for kLanes rows of
-// y; of b by row, for as many columns as a block has. Rows of a are whole vectors.
+// Panels: sums of parts of a by row, or by column where a is transposed or terms are paired, for kLanes rows
+// of y; of b by row, for as many columns as a block has. Rows of a are whole vectors.
 HWY_INLINE std::int64_t left_row(const StrassenStep& s) { return round_up(s.part_depth(), kLanes); }
 HWY_INLINE std::int64_t left_panel(const StrassenStep& s) {
   return kLanes * (left_row(s) + s.rows_of_pairs()) + kPad;
@@ -134,8 +134,8 @@ HWY_INLINE void put_panels(const float* x, std::int64_t stride, Parts parts, std
   }
 }
 
-// Panels in pairs, which grow by rows of kAcross vectors. Each vector of a row is of another group, with a scale
-// of its own.
+// Panels in pairs, which grow by rows of kAcross vectors. Each vector of a row is of another group, with a
+// scale of its own.
 template <bool kLeft, int kAcross>
 class PairedPanels {
  public:
@@ -169,7 +169,8 @@ class PairedPanels {
 HWY_INLINE float put_left_pairs(const StrassenStep& s, std::int64_t row, float* to, float* flat) {
   const std::int64_t stride = s.a.stride, depth = s.part_depth();
   const float* from = s.a.data + place_in_y(row) * (s.a.is_transposed ? 1 : stride);
-  const Scale scale = s.a.is_transposed ? scale_of(from, stride, s.k, kGroup) : scale_of(from, stride, kGroup, s.k);
+  const Scale scale =
+      s.a.is_transposed ? scale_of(from, stride, s.k, kGroup) : scale_of(from, stride, kGroup, s.k);
   PairedPanels<true, 1> panels(&scale, depth, to, left_panel(s));
   if (s.a.is_transposed) {
     panels.put(from, stride, {kRun, depth * stride}, depth);
@@ -178,7 +179,8 @@ HWY_INLINE float put_left_pairs(const StrassenStep& s, std::int64_t row, float* 
   for (std::int64_t term = 0; term < depth; term += kFlatRows) {
     const std::int64_t terms = std::min(kFlatRows, depth - term);
     for (std::int64_t part = 0; part < kSide; ++part)
-      transpose_floats(from + part * depth + term, stride, kGroup, terms, flat + part * kFlatRows * kFlatRow, kFlatRow);
+      transpose_floats(from + part * depth + term, stride, kGroup, terms, flat + part * kFlatRows * kFlatRow,
+                       kFlatRow);
     panels.put(flat, kFlatRow, {kRun, kFlatRows * kFlatRow}, terms);
   }
   return scale.back;
@@ -218,7 +220,8 @@ void put_right(const StrassenStep& s, std::int64_t tile, float* flat) {
   }
   const Parts parts{depth * stride, kRun};
   if (across_of(s, tile) == kMostAcross) {
-    PairedPanels<false, kMostAcross>(scales, depth, right_panels(s, tile), panel).put(from, stride, parts, depth);
+    PairedPanels<false, kMostAcross>(scales, depth, right_panels(s, tile), panel)
+        .put(from, stride, parts, depth);
   } else {
     PairedPanels<false, 1>(scales, depth, right_panels(s, tile), panel).put(from, stride, parts, depth);
   }
@@ -296,8 +299,8 @@ struct Quarter {
   float* blocks = nullptr;
   const float* plus = nullptr;  // Four blocks to add, or none.
   const StrassenStep* step = nullptr;
-  std::int64_t row = 0, column = 0;  // Of y.
-  float left_back = 1;               // In pairs: by what its rows are scaled back,
+  std::int64_t row = 0, column = 0;   // Of y.
+  float left_back = 1;                // In pairs: by what its rows are scaled back,
   const float* right_back = nullptr;  // and its columns, each vector of a block.
 
   HWY_INLINE float* place(int part) const {
@@ -333,7 +336,8 @@ struct Quarter {
       const std::int64_t across = i % kAcross * kNextInY;
       float* to = y + i / kAcross * step->y_stride + across;
       Vec sum = hn::Add(block.sums[i], hn::Load(kFloats, other + i * kLanes));
-      if (right_back != nullptr) sum = hn::Mul(hn::Mul(sum, splat(left_back)), splat(right_back[i % kAcross]));
+      if (right_back != nullptr)
+        sum = hn::Mul(hn::Mul(sum, splat(left_back)), splat(right_back[i % kAcross]));
       if (step->adds) sum = hn::Add(sum, hn::LoadU(kFloats, to));
       if (bias != nullptr) sum = hn::Add(sum, hn::LoadU(kFloats, bias + across));
       hn::StoreU(step->has_relu ? relu(sum) : sum, kFloats, to);
@@ -418,14 +422,15 @@ class LinesAhead {
 
 // The tile of y whose first part begins at (row, column) of y. `factors` are its first panels.
 template <Way kWay, int kAcross>
-HWY_INLINE void multiply_tile(const StrassenStep& s, const Factors<kWay, kAcross>& factors,
-                              std::int64_t row, std::int64_t column, float left_back,
-                              const float* right_back, LinesAhead& ahead, float* work) {
+HWY_INLINE void multiply_tile(const StrassenStep& s, const Factors<kWay, kAcross>& factors, std::int64_t row,
+                              std::int64_t column, float left_back, const float* right_back,
+                              LinesAhead& ahead, float* work) {
   float* u2 = work + 2 * kFloatsOfBlock;
   float* u3 = u2 + 4 * kFloatsOfBlock;
   const auto result = [&](int quarter, const float* plus) {
-    return Quarter<kAcross>{nullptr,   plus,      &s, row + quarter / 2 * 2 * kRun, column + quarter % 2 * 2 * kRun,
-                            left_back, right_back};
+    return Quarter<kAcross>{
+        nullptr,   plus,      &s, row + quarter / 2 * 2 * kRun, column + quarter % 2 * 2 * kRun,
+        left_back, right_back};
   };
   const auto multiply = [&](int number, const Quarter<kAcross>& to, float* also = nullptr) {
     ahead.fetch();
@@ -447,11 +452,11 @@ void multiply_column(const StrassenStep& s, std::int64_t row, std::int64_t tile,
   const float* right_back = kWay == Way::in_pairs ? s.right_back + tile * kMostAcross : nullptr;
   for (std::int64_t r = 0; r < kLanes; r += kRows) {
     const Factors<kWay, kAcross> factors{panels + (kWay == Way::by_row ? r * left_row(s) : r),
-                                           right_panels(s, tile),
-                                           s.part_depth(),
-                                           left_row(s),
-                                           left_panel(s),
-                                           right_panel(s, kAcross)};
+                                         right_panels(s, tile),
+                                         s.part_depth(),
+                                         left_row(s),
+                                         left_panel(s),
+                                         right_panel(s, kAcross)};
     multiply_tile(s, factors, place_in_y(row + r), place_in_y(tile * kMostAcross * kLanes), left_back,
                   right_back, ahead, work);
   }

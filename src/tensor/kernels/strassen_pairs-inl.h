@@ -38,11 +38,13 @@ struct Scale {
   float to = 1, back = 1;
 };
 
-// That of numbers with such a sum of squares, which may be out of range, and such a largest one.
+// That of numbers with such a sum of squares, which may be out of range, and such a largest one. Of zeros it
+// makes zero again whatever was added to them.
 HWY_INLINE Scale scale_of(float squares, float largest, std::int64_t count) {
   const bool in_range = squares > 1e-30F && squares < 1e30F;
   const float size = in_range ? std::sqrt(squares / static_cast<float>(count)) : largest;
-  if (!(size > 0) || !std::isfinite(size)) return {};
+  if (size == 0) return {1, 0};
+  if (!std::isfinite(size)) return {};
   const int exponent = std::clamp(std::ilogb(size), -126, 126);
   return {std::ldexp(1.0F, -exponent), std::ldexp(1.0F, exponent)};
 }
@@ -139,9 +141,8 @@ HWY_INLINE void multiply_pairs(const float* a, std::int64_t a_row, const float* 
     Vec factor[kAcross];
 #pragma GCC unroll 2
     for (int i = 0; i < kAcross; ++i) factor[i] = vector(0, i);
-    each([&](int r, int i, int at) HWY_ATTR __attribute__((always_inline)) {
-      sums[at] = hn::MulAdd(splat(place[i][r]), factor[i], sums[at]);
-    });
+    each([&](int r, int i, int at) HWY_ATTR
+         __attribute__((always_inline)) { sums[at] = hn::MulAdd(splat(place[i][r]), factor[i], sums[at]); });
     a += a_row;
     b += b_row;
   };

@@ -30,8 +30,8 @@ struct StrassenStep {
   bool adds;
   const float* bias;  // Null but at the end of k, and so is `has_relu`.
   bool has_relu;
-  float* right;      // The panels of b.
-  bool in_pairs;     // Terms are multiplied in pairs (strassen_pairs-inl.h).
+  float* right;       // The panels of b.
+  bool in_pairs;      // Terms are multiplied in pairs (strassen_pairs-inl.h).
   float* right_back;  // Where they are: by what a group of columns is scaled back.
 
   std::int64_t part_rows() const { return m / kSide; }
