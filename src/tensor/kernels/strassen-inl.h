@@ -36,6 +36,8 @@ constexpr int kMostAcross = 2;                         // and vectors in each: o
 constexpr std::int64_t kFloatsOfBlock = kRows * kMostAcross * kLanes;
 constexpr std::int64_t kNextInY = place_in_y(kLanes);  // From a vector of a block to the next.
 
+constexpr bool kHasPairs = kLanes == kMostLanes;  // Else nobody asks for them.
+
 // How a panel of a lies and is multiplied.
 enum class Way { by_row, by_column, in_pairs };  // In pairs: by column, too.
 
@@ -198,6 +200,19 @@ HWY_INLINE void put_left(const StrassenStep& s, std::int64_t row, float* to) {
   }
 }
 
+// Of the columns of y in a tile, whose first part begins at `x`.
+template <int kAcross>
+HWY_INLINE void put_right_pairs(const StrassenStep& s, std::int64_t tile, const float* x, std::int64_t stride,
+                                Parts parts) {
+  Scale scales[kAcross];
+  for (int i = 0; i < kAcross; ++i) {
+    scales[i] = scale_of(x + i * kGroup, stride, s.k, kGroup);
+    s.right_back[tile * kMostAcross + i] = scales[i].back;
+  }
+  PairedPanels<false, kAcross> panels(scales, s.part_depth(), right_panels(s, tile), right_panel(s, kAcross));
+  panels.put(x, stride, parts, s.part_depth());
+}
+
 // Of the columns of y in a tile. `flat` holds what is transposed on the way.
 void put_right(const StrassenStep& s, std::int64_t tile, float* flat) {
   const std::int64_t column = place_in_y(tile * kMostAcross * kLanes), depth = s.part_depth();
@@ -209,21 +224,15 @@ void put_right(const StrassenStep& s, std::int64_t tile, float* flat) {
     from = flat;
     stride = kSide * width + kPad;
   }
-  if (!s.in_pairs) {
-    put_panels<false>(from, stride, {depth * stride, kRun}, depth, width, right_panels(s, tile), panel);
-    return;
-  }
-  Scale scales[kMostAcross];
-  for (int i = 0; i < across_of(s, tile); ++i) {
-    scales[i] = scale_of(from + i * kGroup, stride, s.k, kGroup);
-    s.right_back[tile * kMostAcross + i] = scales[i].back;
-  }
   const Parts parts{depth * stride, kRun};
-  if (across_of(s, tile) == kMostAcross) {
-    PairedPanels<false, kMostAcross>(scales, depth, right_panels(s, tile), panel)
-        .put(from, stride, parts, depth);
+  if (kHasPairs && s.in_pairs) {
+    if (across_of(s, tile) == kMostAcross) {
+      put_right_pairs<kMostAcross>(s, tile, from, stride, parts);
+    } else {
+      put_right_pairs<1>(s, tile, from, stride, parts);
+    }
   } else {
-    PairedPanels<false, 1>(scales, depth, right_panels(s, tile), panel).put(from, stride, parts, depth);
+    put_panels<false>(from, stride, parts, depth, width, right_panels(s, tile), panel);
   }
 }
 
@@ -484,7 +493,7 @@ void multiply_tiles(const StrassenStep& s, std::int64_t tile, float* panels, flo
 
 void multiply_rows(const StrassenStep& s, std::int64_t tile, float* work) {
   float* panels = work + 10 * kFloatsOfBlock;
-  if (s.in_pairs) {
+  if (kHasPairs && s.in_pairs) {
     multiply_tiles<Way::in_pairs>(s, tile, panels, work);
   } else if (s.a.is_transposed) {
     multiply_tiles<Way::by_column>(s, tile, panels, work);
