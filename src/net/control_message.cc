@@ -34,6 +34,7 @@ void put_body(WireWriter& out, const Join& join) {
 void put_body(WireWriter& out, const Welcome& welcome) {
   out.put(static_cast<std::uint32_t>(welcome.members.size()));
   for (const Member& member : welcome.members) put(out, member);
+  put(out, welcome.coordinator);
 }
 void put_body(WireWriter& out, const Rejected& rejected) { out.put_text(rejected.why.substr(0, kMaxText)); }
 void put_body(WireWriter&, const Beat&) {}
@@ -49,6 +50,7 @@ Welcome get_welcome(WireReader& in, std::size_t bytes) {
     throw NetError("a control message announces {} members in {} bytes", count, bytes);
   Welcome welcome;
   for (std::uint32_t i = 0; i < count; ++i) welcome.members.push_back(get_member(in));
+  welcome.coordinator = get_member(in);
   return welcome;
 }
 

@@ -19,6 +19,7 @@ struct Join {  // From a rank, first of all.
 };
 struct Welcome {  // To every rank, once all have joined.
   std::vector<Member> members;
+  Member coordinator{};  // Its process.
 };
 struct Rejected {  // To a rank: the meeting fails, and why.
   std::string why;

@@ -10,8 +10,8 @@ namespace {
 const Member kMember{"host", "10.0.0.1", 4711, "boot/4026531840", 42};
 
 std::vector<ControlMessage> one_of_each() {
-  return {Join{4, kMember}, Welcome{{kMember, kMember}}, Rejected{"why"}, Beat{},
-          Goodbye{},        Failed{{2, "rank 2"}}};
+  return {Join{4, kMember},     Welcome{{kMember, kMember}, kMember}, Rejected{"why"}, Beat{}, Goodbye{},
+          Failed{{2, "rank 2"}}};
 }
 
 TEST(ControlMessage, ReadsBackWhatWasWritten) {
@@ -20,7 +20,9 @@ TEST(ControlMessage, ReadsBackWhatWasWritten) {
     EXPECT_EQ(back.index(), message.index());
     EXPECT_EQ(encode(back), encode(message));
   }
-  EXPECT_EQ(std::get<Welcome>(decode(encode(Welcome{{kMember}}))).members[0].port, 4711);
+  const auto welcome = std::get<Welcome>(decode(encode(Welcome{{kMember}, kMember})));
+  EXPECT_EQ(welcome.members[0].port, 4711);
+  EXPECT_EQ(welcome.coordinator.host_id, kMember.host_id);
 }
 
 TEST(ControlMessage, RefusesEveryTruncationAndAnyMore) {

@@ -2,16 +2,24 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "net/call.h"
+#include "net/running.h"
 
 namespace hocket {
 namespace {
 
 constexpr Seconds kTick{0.1};
+
+CoordinatorOptions in_this_process(CoordinatorOptions options) {
+  options.process = {this_host_name(), "", 0, this_host_id(), ::getpid()};
+  options.is_running = is_running_here;
+  return options;
+}
 
 }  // namespace
 
@@ -27,7 +35,7 @@ CoordinatorServer::CoordinatorServer(CoordinatorOptions options, Listener listen
       key_(key),
       log_(std::move(log)),
       others_(std::move(others)),
-      coordinator_(options, sender_) {
+      coordinator_(in_this_process(std::move(options)), sender_) {
   thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
   ::pthread_setname_np(thread_.native_handle(), "hocket-coord");
 }

@@ -34,7 +34,7 @@ FramedStream call_coordinator(const MeetingPlace& place, const JoinRequest& requ
   }
 }
 
-std::vector<Member> join(FramedStream& coordinator, const Member& member, const JoinRequest& request) {
+Welcome join(FramedStream& coordinator, const Member& member, const JoinRequest& request) {
   coordinator.send(encode(Join{request.world_size, member}));
   try {
     while (true) {
@@ -46,8 +46,7 @@ std::vector<Member> join(FramedStream& coordinator, const Member& member, const 
         }
         auto* welcome = std::get_if<Welcome>(&message);
         if (welcome == nullptr) continue;
-        if (static_cast<int>(welcome->members.size()) == request.world_size)
-          return std::move(welcome->members);
+        if (static_cast<int>(welcome->members.size()) == request.world_size) return std::move(*welcome);
         throw NetError("rank {}: the job has {} ranks, not {}", request.rank, welcome->members.size(),
                        request.world_size);
       }

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <vector>
-
+#include "net/control_message.h"
 #include "net/framed_stream.h"
 #include "net/job.h"
 #include "net/socket.h"
@@ -25,7 +24,8 @@ struct JoinRequest {
 // nothing listens there, and Refused by what does.
 FramedStream call_coordinator(const MeetingPlace& place, const JoinRequest& request);
 
-// Sends the Member of this rank and waits for those of all. Throws NetError with what the coordinator says.
-std::vector<Member> join(FramedStream& coordinator, const Member& member, const JoinRequest& request);
+// Sends the Member of this rank and waits for the welcome of all. Throws NetError with what the coordinator
+// says.
+Welcome join(FramedStream& coordinator, const Member& member, const JoinRequest& request);
 
 }  // namespace hocket

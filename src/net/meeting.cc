@@ -161,10 +161,10 @@ Arrival arrive(const Environment& environment, const MeetingOptions& options) {
                     options.log);
   const Member me{this_host_name(), address, listener.endpoint().port, this_host_id(), ::getpid()};
   request.deadline = after(options.timeout + kCoordinatorFirst);
-  std::vector<Member> members = join(coordinator, me, request);
-  MonitorOptions monitor{venue.coordinator_rank, coordinator_name(venue, members, place.coordinator),
-                         options.heartbeat};
-  return {{job_id(place.key), place.key, environment.rank, std::move(members), plaintext},
+  Welcome welcome = join(coordinator, me, request);
+  MonitorOptions monitor{venue.coordinator_rank, coordinator_name(venue, welcome.members, place.coordinator),
+                         options.heartbeat, std::move(welcome.coordinator)};
+  return {{job_id(place.key), place.key, environment.rank, std::move(welcome.members), plaintext},
           std::move(listener),
           std::move(coordinator),
           std::move(monitor),

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "net/control_message.h"
+#include "net/running.h"
 #include "net/socket.h"
 
 namespace hocket {
@@ -60,8 +61,9 @@ void Monitor::look() {
     hear();
     const TimePoint now = Clock::now();
     if (liveness_.is_time_to_beat(now)) coordinator_.send(encode(Beat{}));
-    if (liveness_.is_silent(now)) {
-      report_coordinator(fmt::format("has been silent for {:.3g} s", options_.heartbeat.silence.count()));
+    if (const auto silence =
+            liveness_.is_silent(now, [&] { return is_running_here(options_.coordinator); })) {
+      report_coordinator(fmt::format("has been silent for {:.2g} s", silence->count()));
     }
   } catch (const std::exception& closed) {
     is_watched_ = false;

@@ -7,6 +7,7 @@
 
 #include "net/framed_stream.h"
 #include "net/health.h"
+#include "net/job.h"
 #include "net/liveness.h"
 #include "net/wake.h"
 
@@ -16,6 +17,7 @@ struct MonitorOptions {
   Rank coordinator_rank = -1;    // In whose process the coordinator lives; -1: in none.
   std::string coordinator_name;  // As in "the launcher (10.0.0.1:4711)".
   HeartbeatTiming heartbeat{};
+  Member coordinator{};  // Its process.
 };
 
 // A rank's end of the connection to the coordinator after the meeting, with a thread of its own: beats, tells

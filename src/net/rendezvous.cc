@@ -19,7 +19,7 @@ std::string describe(Rank rank, const Member& member) {
 }
 
 Coordinator::Coordinator(CoordinatorOptions options, Outbox& outbox)
-    : options_(options), outbox_(outbox), seats_(static_cast<std::size_t>(options.world_size)) {}
+    : options_(std::move(options)), outbox_(outbox), seats_(static_cast<std::size_t>(options_.world_size)) {}
 
 int Coordinator::present() const {
   return static_cast<int>(
@@ -90,6 +90,7 @@ void Coordinator::join(Connection from, Rank rank, const Join& join, TimePoint n
 void Coordinator::welcome_all(TimePoint now) {
   phase_ = Phase::running;
   Welcome welcome;
+  welcome.coordinator = options_.process;
   for (const Seat& seat : seats_) welcome.members.push_back(seat.member);
   for (Seat& seat : seats_) {
     seat.liveness.emplace(options_.heartbeat, now);
@@ -146,9 +147,9 @@ void Coordinator::on_tick(TimePoint now) {
     settle_lost(rank, now);
     Seat& each = seat(rank);
     if (each.state != State::joined || !each.liveness) continue;
-    if (each.liveness->is_silent(now)) {
-      fail(rank,
-           fmt::format("{} has been silent for {:.3g} s", name_of(rank), options_.heartbeat.silence.count()));
+    if (const auto silence =
+            each.liveness->is_silent(now, [&] { return options_.is_running(each.member); })) {
+      fail(rank, fmt::format("{} has been silent for {:.2g} s", name_of(rank), silence->count()));
     }
     if (each.liveness->is_time_to_beat(now)) outbox_.send(each.connection, Beat{});
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,10 @@ struct CoordinatorOptions {
   HeartbeatTiming heartbeat{};
   // How long the end of a connection waits for on_exit() to say how the process ended.
   Seconds cause_grace{0.0};
+  Member process{};  // The coordinator's own.
+  std::function<bool(const Member&)> is_running = [](const Member&) {
+    return false;
+  };  // As far as it can see.
 };
 
 // Where the ranks of a job meet and who watches over them, as a state machine: used by one thread, never

@@ -13,7 +13,10 @@ using std::chrono::milliseconds;
 class World final : public Coordinator::Outbox {
  public:
   explicit World(int size, Seconds cause_grace = Seconds(0))
-      : coordinator({.world_size = size, .cause_grace = cause_grace}, *this),
+      : coordinator({.world_size = size,
+                     .cause_grace = cause_grace,
+                     .is_running = [this](const Member& member) { return member.pid == running; }},
+                    *this),
         heard(static_cast<std::size_t>(size)),
         is_alive(static_cast<std::size_t>(size), true) {}
 
@@ -66,6 +69,7 @@ class World final : public Coordinator::Outbox {
     return static_cast<Coordinator::Connection>(rank) + 100;
   }
 
+  int running = 0;  // Whose process is seen to run.
   Coordinator coordinator;
   TimePoint now{};
   std::vector<std::vector<ControlMessage>> heard;
@@ -170,6 +174,20 @@ TEST(Coordinator, TellsAllOfASilentRankInTimeAndOnlyThen) {
   world.wait(Seconds(1.1));
   EXPECT_EQ(world.what_failed(0), "rank 1 (pid 1001 on host) has been silent for 2.5 s");
   EXPECT_EQ(world.what_failed(1), world.what_failed(0));  // Should it wake again.
+}
+
+TEST(Coordinator, GivesARankThatIsSeenToRunMoreTime) {
+  World world(2);
+  world.join_all();
+  world.running = 1001;
+  world.stop(1);  // A busy machine does not let it beat.
+  world.wait(Seconds(14));
+  EXPECT_FALSE(world.coordinator.failure());
+  world.say(1, Beat{});
+  world.wait(Seconds(14));
+  EXPECT_FALSE(world.coordinator.failure());
+  world.wait(Seconds(1.1));
+  EXPECT_EQ(world.what_failed(0), "rank 1 (pid 1001 on host) has been silent for 15 s");
 }
 
 TEST(Coordinator, DoesNotHoldItsOwnSleepAgainstOthers) {
