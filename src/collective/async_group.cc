@@ -11,8 +11,10 @@ constexpr std::chrono::microseconds kLook{20};
 
 }  // namespace
 
-AsyncGroup::AsyncGroup(Group& group, Observer observer)
-    : group_(group), observer_(std::move(observer)), thread_([this] { work(); }) {}
+AsyncGroup::AsyncGroup(Group& group, Observer observer) : group_(group), observer_(std::move(observer)) {
+  group_.transport().wait_asleep();
+  thread_ = std::jthread([this] { work(); });
+}
 
 AsyncGroup::~AsyncGroup() {
   {

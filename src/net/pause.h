@@ -33,11 +33,16 @@ class Pause {
     }
     sched_yield();
     if (yields_++ % kYieldsPerLook != 0) return Seconds(0);
+    look();
+    if (waited_ < kYieldTime) return Seconds(0);
+    return std::min(waited_ / 16, kLongestSleep);
+  }
+
+  // For who passes the moment asleep: looks at the clock.
+  void look() {
     const TimePoint now = Clock::now();
     if (since_ == TimePoint()) since_ = now;
     waited_ = now - since_;
-    if (waited_ < kYieldTime) return Seconds(0);
-    return std::min(waited_ / 16, kLongestSleep);
   }
 
   // How long the wait has lasted, as of the last look at the clock.

@@ -17,7 +17,7 @@ namespace hocket {
 namespace {
 
 // Ranks on emulated links mostly wait: they must leave the cores to each other. No longer than this at once:
-constexpr Seconds kEmulatedRest{1e-3};
+constexpr Seconds kLongestSleep{1e-3};
 constexpr Seconds kRestWithoutSocket{50e-6};  // Nothing wakes who waits for such a stream.
 
 }  // namespace
@@ -157,14 +157,17 @@ void StreamTransport::wait(const Pending& pending) {
 }
 
 void StreamTransport::rest(Pause& pause) {
+  if (options_.emulation != nullptr || waits_asleep_) {
+    pause.look();
+    return sleep(longest_sleep());
+  }
   const Seconds duration = pause.once();
-  if (options_.emulation != nullptr) return sleep(time_to_next_delivery());
   if (duration > Seconds(0)) sleep(duration);
 }
 
-Seconds StreamTransport::time_to_next_delivery() const {
+Seconds StreamTransport::longest_sleep() const {
   const TimePoint now = Clock::now();
-  Seconds rest = kEmulatedRest;
+  Seconds rest = kLongestSleep;
   bool is_idle = true;
   for (const Peer& peer : peers_) {
     for (const auto& lane : peer.lanes) {

@@ -48,6 +48,7 @@ class StreamTransport final : public Transport {
   Pending recv(Rank from, const Label& label, std::span<std::byte> into) override;
   Pending recv(Rank from, const Label& label, std::size_t bytes, Sink sink) override;
   void begin_round() override;
+  void wait_asleep() override { waits_asleep_ = true; }
   bool progress() override;
   bool is_done(const Pending& pending) const override;
   void wait(const Pending& pending) override;
@@ -72,7 +73,7 @@ class StreamTransport final : public Transport {
   Peer& peer(Rank rank);
   bool advance(Rank rank, Peer& peer);
   void rest(Pause& pause);
-  Seconds time_to_next_delivery() const;  // Emulated links.
+  Seconds longest_sleep() const;  // Until something may have come that wakes nobody.
   void sleep(Seconds duration);
   void check(const Pause& pause, Rank peer, const std::function<std::string()>& context);
   std::string context_of(const Pending& pending);
@@ -85,6 +86,7 @@ class StreamTransport final : public Transport {
   std::vector<Peer> peers_;
   std::unique_ptr<SharedMemory> shared_memory_;
   TimePoint round_began_;  // Where links are emulated.
+  bool waits_asleep_ = false;
 };
 
 }  // namespace hocket

@@ -68,6 +68,9 @@ class Transport {
   // that are emulated can tell the difference.
   virtual void begin_round() {}
 
+  // From now on waits leave the core to others at once: for a thread that works beside one that computes.
+  virtual void wait_asleep() {}
+
   virtual bool progress() = 0;  // Moves what can be moved; whether anything was.
   virtual bool is_done(const Pending& pending) const = 0;
   virtual void wait(const Pending& pending) = 0;
