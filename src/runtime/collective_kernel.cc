@@ -28,7 +28,8 @@ std::optional<Collective> CollectiveKernel::collective_of(const Node& node) {
 }
 
 CollectiveKernel::CollectiveKernel(const Graph& graph, const Node& node, std::span<const Location> locations,
-                                   Communicator& communicator, std::size_t piece_bytes)
+                                   Communicator& communicator, std::size_t piece_bytes,
+                                   std::span<const std::size_t> cuts)
     : communicator_(communicator),
       axis_(node.attributes.text("axis", "")),
       share_(communicator.groups().share(axis_)),
@@ -52,12 +53,12 @@ CollectiveKernel::CollectiveKernel(const Graph& graph, const Node& node, std::sp
     if (is_deferrable_ && i > 0 && at.offset == end && type.dtype == parts_.back().dtype) {
       parts_.back().count += lines;
     } else {
-      parts_.push_back({i, type.dtype, is_deferrable_ ? lines : count, 0});
+      parts_.push_back({i, type.dtype, is_deferrable_ ? lines : count, 0, at.offset});
     }
     end = at.offset + lines * size_of(type.dtype);
     if (collective_ == Collective::reduce_scatter && !consumes_) scratch_bytes_ = count * size_of(type.dtype);
   }
-  if (is_deferrable_ && communicator.overlaps() && axis_ == "dp") cut_parts(piece_bytes);
+  if (is_deferrable_ && communicator.overlaps() && axis_ == "dp") cut_parts(piece_bytes, cuts);
   if (collective_ == Collective::all_gather) is_deferrable_ = locations[0].space == Space::parameter;
   if (collective_ == Collective::reduce_scatter)
     is_deferrable_ = locations[1].space == Space::gradient && locations[0].space == Space::gradient;
@@ -68,16 +69,27 @@ CollectiveKernel::CollectiveKernel(const Graph& graph, const Node& node, std::sp
 }
 
 // In pieces of at least so many bytes, so that nothing keeps what is more urgent waiting; of whole lines for
-// every rank.
-void CollectiveKernel::cut_parts(std::size_t bytes) {
+// every rank but at the cuts.
+void CollectiveKernel::cut_parts(std::size_t bytes, std::span<const std::size_t> cuts) {
   std::vector<Part> cut;
-  for (const Part& part : parts_) {
+  const auto add = [&](const Part& part, std::size_t begin, std::size_t count) {
     const std::size_t size = size_of(part.dtype);
     const std::size_t line = kAlignment / size * static_cast<std::size_t>(share_.count);
-    const std::size_t pieces = std::max<std::size_t>(1, part.count * size / bytes);
-    const std::size_t piece = (part.count / pieces + line - 1) / line * line;
-    for (std::size_t begin = 0; begin < part.count; begin += piece)
-      cut.push_back({part.operand, part.dtype, std::min(piece, part.count - begin), begin * size});
+    const std::size_t pieces = std::max<std::size_t>(1, count * size / bytes);
+    const std::size_t piece = (count / pieces + line - 1) / line * line;
+    for (const std::size_t end = begin + count; begin < end; begin += piece)
+      cut.push_back(
+          {part.operand, part.dtype, std::min(piece, end - begin), begin * size, part.place + begin * size});
+  };
+  for (const Part& part : parts_) {
+    std::size_t begin = 0;
+    for (const std::size_t at : cuts) {
+      if (at <= part.place || at >= part.place + part.count * size_of(part.dtype)) continue;
+      const std::size_t end = (at - part.place) / size_of(part.dtype);
+      add(part, begin, end - begin);
+      begin = end;
+    }
+    add(part, begin, part.count - begin);
   }
   parts_ = std::move(cut);
 }
@@ -85,6 +97,8 @@ void CollectiveKernel::cut_parts(std::size_t bytes) {
 std::size_t CollectiveKernel::bytes_of_piece(std::size_t piece) const {
   return parts_[piece].count * size_of(parts_[piece].dtype);
 }
+
+std::size_t CollectiveKernel::place_of_piece(std::size_t piece) const { return parts_[piece].place; }
 
 bool CollectiveKernel::joins(std::size_t piece) const {
   return piece > 0 && parts_[piece].operand == parts_[piece - 1].operand;
@@ -137,10 +151,11 @@ void CollectiveKernel::run(Buffers in, Buffers out, std::byte* scratch) const {
   }
 }
 
-Communicator::Ticket CollectiveKernel::start(Buffers in, Buffers out) const {
+Communicator::Ticket CollectiveKernel::start(Buffers in, Buffers out, std::size_t first,
+                                             std::size_t count) const {
   Communicator::Ticket ticket = 0;
-  for (std::size_t first = 0, end = 0; first < parts_.size(); first = end) {
-    for (end = first + 1; end < parts_.size() && joins(end);) ++end;
+  for (std::size_t end = first; count > 0; count -= end - first, first = end) {
+    for (end = first + 1; end < first + count && joins(end);) ++end;
     ticket = communicator_.start(axis_, prepare(joined(first, end - first), in, out, nullptr));
   }
   return ticket;

@@ -15,9 +15,11 @@ namespace hocket {
 class CollectiveKernel final : public Kernel {
  public:
   // `locations` are those of the node's operands, inputs first. Where it overlaps, sums of gradients are made
-  // in pieces of about `piece_bytes`.
+  // in pieces of about `piece_bytes`, none of which reaches over one of the `cuts`: places in the gradients'
+  // memory, in order.
   CollectiveKernel(const Graph& graph, const Node& node, std::span<const Location> locations,
-                   Communicator& communicator, std::size_t piece_bytes);
+                   Communicator& communicator, std::size_t piece_bytes,
+                   std::span<const std::size_t> cuts = {});
 
   static std::optional<Collective> collective_of(const Node& node);  // Nothing where it does not communicate.
   static bool is_for(const Node& node) { return collective_of(node).has_value(); }
@@ -27,25 +29,27 @@ class CollectiveKernel final : public Kernel {
 
   // Whether it may go on while other nodes run: nobody writes to its operands before its results are read.
   bool is_deferrable() const { return is_deferrable_; }
-  // As run(), but only begins; wait for the ticket before its outputs are read.
-  Communicator::Ticket start(Buffers in, Buffers out) const;
-  // It can be made in pieces. Begins those from `first` on, which are joined, with a ticket that was
-  // reserved.
+  // It can be made in pieces. As run(), but only begins those from `first` on; wait for the ticket before
+  // their outputs are read.
+  Communicator::Ticket start(Buffers in, Buffers out, std::size_t first, std::size_t count) const;
+  // The same with a ticket that was reserved, of pieces that are joined.
   void start(Buffers in, Buffers out, std::size_t first, std::size_t count,
              Communicator::Ticket ticket) const;
   std::size_t pieces() const { return parts_.size(); }
   std::size_t bytes_of_piece(std::size_t piece) const;
-  bool joins(std::size_t piece) const;  // The one before: they can be one operation.
+  std::size_t place_of_piece(std::size_t piece) const;  // Where it begins in the memory of its operand.
+  bool joins(std::size_t piece) const;                  // The one before: they can be one operation.
 
  private:
   struct Part {
     std::size_t operand = 0;  // Where it starts; it may reach over the operands behind.
     DType dtype = DType::f32;
     std::size_t count = 0;   // Elements,
-    std::size_t offset = 0;  // from this byte on.
+    std::size_t offset = 0;  // from this byte on,
+    std::size_t place = 0;   // which is there in the operand's memory.
   };
 
-  void cut_parts(std::size_t bytes);
+  void cut_parts(std::size_t bytes, std::span<const std::size_t> cuts);
   Part joined(std::size_t first, std::size_t count) const;
   Operation operation(const Part& part, std::byte* data) const;
   Operation prepare(const Part& part, Buffers in, Buffers out, std::byte* scratch) const;

@@ -16,9 +16,9 @@ constexpr std::int64_t kUnseen = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-std::size_t Exchanges::add(const CollectiveKernel& kernel) {
-  for (std::size_t i = 0; i < kernel.pieces(); ++i) pieces_.push_back({exchanges_.size(), i, 0, kUnseen});
-  exchanges_.push_back({&kernel});
+std::size_t Exchanges::add(const CollectiveKernel& kernel, std::size_t first, std::size_t pieces) {
+  for (std::size_t i = first; i < first + pieces; ++i) pieces_.push_back({exchanges_.size(), i, 0, kUnseen});
+  exchanges_.push_back({&kernel, first, pieces});
   return exchanges_.size() - 1;
 }
 
@@ -65,7 +65,7 @@ void Exchanges::begin_step() {
 void Exchanges::start(std::size_t number, Buffers in, Buffers out) {
   Exchange& exchange = exchanges_[number];
   if (!is_ordered_) {
-    exchange.ticket = exchange.kernel->start(in, out);
+    exchange.ticket = exchange.kernel->start(in, out, exchange.first, exchange.pieces);
     return;
   }
   const std::int64_t ready = computed_ns() - began_ns_;

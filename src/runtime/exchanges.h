@@ -8,14 +8,14 @@
 
 namespace hocket {
 
-// The exchanges of a graph that go on while other nodes run, by number in the order in which they begin. They
-// run in that order or, once ordered, in the one that was set, of the pieces that they can be made in: those
-// that follow each other are one operation. Used by one thread.
+// The exchanges of a graph that go on while other nodes run, each some pieces of what a node communicates, by
+// number. They run in the order in which they begin or, once ordered, in the one that was set, of their
+// pieces: those that follow each other are one operation. Used by one thread.
 class Exchanges {
  public:
   explicit Exchanges(Communicator* communicator) : communicator_(communicator) {}
 
-  std::size_t add(const CollectiveKernel& kernel);
+  std::size_t add(const CollectiveKernel& kernel, std::size_t first, std::size_t pieces);
   std::size_t count() const { return exchanges_.size(); }
   std::size_t pieces() const { return pieces_.size(); }
   // All exchanges then begin between begin_step() and the first wait for one of them. The lower the urgency
@@ -40,6 +40,7 @@ class Exchanges {
   };
   struct Exchange {
     const CollectiveKernel* kernel = nullptr;
+    std::size_t first = 0, pieces = 0;
     Communicator::Ticket ticket = 0;  // Of its last operation.
     std::vector<Run> runs{};
   };

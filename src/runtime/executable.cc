@@ -1,7 +1,7 @@
 #include "runtime/executable.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 
@@ -15,138 +15,8 @@ Executable::Executable(std::unique_ptr<const Graph> graph, const StepLayouts& la
       communicator_(communicator),
       exchanges_(communicator),
       work_(plan_.work_bytes) {
-  prepare(kernels, communicator, piece_bytes);
-  if (communicator != nullptr && communicator->overlaps()) prepare_late_updates();
-}
-
-void Executable::prepare(KernelSet kernels, Communicator* communicator, std::size_t piece_bytes) {
-  std::unordered_map<ValueId, std::size_t> pending;   // The exchange that a value comes from.
-  std::unordered_map<ValueId, std::size_t> arriving;  // The message.
-  const auto copy_entry = [](auto& map, ValueId from, ValueId to) {
-    if (const auto at = map.find(from); at != map.end()) map[to] = at->second;
-  };
-  std::size_t scratch_bytes = 0;
-  std::size_t most_operands = 0;
-  for (std::size_t i = 0; i < graph_->nodes().size(); ++i) {
-    const Node& node = graph_->nodes()[i];
-    if (is_alias(*graph_, node)) {
-      copy_entry(pending, node.inputs[0], node.outputs[0]);
-      copy_entry(arriving, node.inputs[0], node.outputs[0]);
-      continue;
-    }
-    Sequence& sequence = sequence_of(node);
-    Instruction instruction;
-    instruction.node = static_cast<int>(i);
-    for (const ValueId id : node.inputs) {
-      instruction.operands.push_back(plan_.locations[static_cast<std::size_t>(id)]);
-      if (const auto at = pending.find(id); at != pending.end()) instruction.awaited.push_back(at->second);
-      if (const auto at = arriving.find(id); at != arriving.end()) instruction.arrivals.push_back(at->second);
-    }
-    instruction.inputs = instruction.operands.size();
-    for (const ValueId id : node.outputs)
-      instruction.operands.push_back(plan_.locations[static_cast<std::size_t>(id)]);
-    if (node.op->name() == "receive") {
-      arriving[node.outputs[0]] = transfers_.size();
-      sequence.receives.push_back(transfers_.size());
-      add_transfer(node, node.outputs[0]);
-      continue;
-    }
-    if (node.op->name() == "send") {
-      instruction.sent = transfers_.size();
-      sequence.sends.push_back(transfers_.size());
-      add_transfer(node, node.inputs[0]);
-    } else if (communicator != nullptr && CollectiveKernel::is_for(node)) {
-      auto exchange =
-          std::make_unique<CollectiveKernel>(*graph_, node, instruction.operands, *communicator, piece_bytes);
-      if (exchange->is_deferrable()) {
-        instruction.exchange = exchanges_.add(*exchange);
-        for (const ValueId id : node.outputs) pending[id] = *instruction.exchange;
-        for (const int updated : node.op->updates())
-          pending[node.inputs[static_cast<std::size_t>(updated)]] = *instruction.exchange;
-      }
-      kernels_.push_back(std::move(exchange));
-      instruction.kernel = kernels_.back().get();
-    } else {
-      kernels_.push_back(lower(*graph_, node, kernels));
-      instruction.kernel = kernels_.back().get();
-    }
-    if (instruction.kernel != nullptr)
-      scratch_bytes = std::max(scratch_bytes, instruction.kernel->scratch_bytes());
-    most_operands = std::max(most_operands, instruction.operands.size());
-    sequence.instructions.push_back(std::move(instruction));
-  }
-  scratch_ = Arena(scratch_bytes);
-  pointers_.resize(most_operands);
-}
-
-// Which update writes a value. Nothing where updates cannot be late: where one reads or writes what does not
-// outlive the step or what another has written, or where an exchange is awaited before all have begun.
-std::optional<std::unordered_map<ValueId, std::size_t>> Executable::late_writers() const {
-  const auto is_exchange = [](const Instruction& one) { return one.exchange.has_value(); };
-  const auto awaits = [](const Instruction& one) { return !one.awaited.empty(); };
-  const auto lasts = [](Location at) { return at.space != Space::slot && at.space != Space::work; };
-  const std::vector<Instruction>& forward = sequence_at(Phase::forward, 0).instructions;
-  const std::vector<Instruction>& backward = sequence_at(Phase::backward, 0).instructions;
-  if (chunks() != 1 || !transfers_.empty() || std::none_of(backward.begin(), backward.end(), is_exchange) ||
-      std::any_of(forward.begin(), forward.end(), is_exchange) ||
-      std::any_of(backward.begin(), backward.end(), awaits))
-    return std::nullopt;
-  std::unordered_map<ValueId, std::size_t> writer;
-  const std::vector<Instruction>& updates = sequence_at(Phase::update, 0).instructions;
-  for (std::size_t i = 0; i < updates.size(); ++i) {
-    const Node& node = graph_->nodes()[static_cast<std::size_t>(updates[i].node)];
-    const auto is_written = [&](ValueId id) { return writer.contains(id); };
-    if (CollectiveKernel::is_for(node) ||
-        !std::all_of(updates[i].operands.begin(), updates[i].operands.end(), lasts) ||
-        std::any_of(node.inputs.begin(), node.inputs.end(), is_written))
-      return std::nullopt;
-    for (const int updated : node.op->updates()) writer[node.inputs[static_cast<std::size_t>(updated)]] = i;
-  }
-  return writer;
-}
-
-void Executable::prepare_late_updates() {
-  const auto writers = late_writers();
-  if (!writers) return;
-  const std::vector<Instruction>& forward = sequence_at(Phase::forward, 0).instructions;
-  const std::vector<Instruction>& updates = sequence_at(Phase::update, 0).instructions;
-  std::vector<int> urgencies(exchanges_.count(), static_cast<int>(forward.size()));
-  late_.resize(forward.size());
-  is_late_.assign(updates.size(), false);
-  std::vector<bool> is_needed(updates.size(), false);
-  std::unordered_map<ValueId, ValueId> source;  // Of an alias.
-  const auto source_of = [&](ValueId id) { return source.contains(id) ? source.at(id) : id; };
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < graph_->nodes().size() && at < forward.size(); ++i) {
-    const Node& node = graph_->nodes()[i];
-    if (is_alias(*graph_, node)) source[node.outputs[0]] = source_of(node.inputs[0]);
-    if (forward[at].node != static_cast<int>(i)) continue;
-    for (const ValueId id : node.inputs) {
-      const auto found = writers->find(source_of(id));
-      if (found == writers->end() || is_needed[found->second]) continue;
-      is_needed[found->second] = true;
-      late_[at].push_back(found->second);
-      for (const std::size_t exchange : updates[found->second].awaited)
-        urgencies[exchange] = std::min(urgencies[exchange], static_cast<int>(at));
-    }
-    ++at;
-  }
-  exchanges_.keep_order(urgencies);
-}
-
-Executable::Sequence& Executable::sequence_of(const Node& node) {
-  std::vector<Sequence>& sequences = sequences_[static_cast<std::size_t>(node.phase)];
-  const std::size_t chunk = node.phase == Phase::update ? 0 : static_cast<std::size_t>(node.stage);
-  if (sequences.size() <= chunk) sequences.resize(chunk + 1);
-  return sequences[chunk];
-}
-
-void Executable::add_transfer(const Node& node, ValueId id) {
-  HOCKET_CHECK(communicator_ != nullptr, "node {}: a stage needs a communicator", node.name);
-  const Type& type = graph_->value(id).type;
-  transfers_.push_back({static_cast<int>(node.attributes.integer("peer", 0)),
-                        static_cast<int>(node.attributes.integer("channel", 0)),
-                        plan_.locations[static_cast<std::size_t>(id)], bytes_of(type)});
+  prepare(kernels, piece_bytes);
+  if (communicator != nullptr && communicator->overlaps()) prepare_late_updates(piece_bytes);
 }
 
 Slot Executable::make_slot() const {
@@ -187,13 +57,12 @@ void Executable::run(Phase phase, Slot& slot, const Bindings& bindings, const Ob
   post_receives(phase, slot, chunk);
   if (phase != Phase::forward) finish_update();
   if (phase == Phase::backward) exchanges_.begin_step();
-  for (std::size_t i = 0; i < sequence.instructions.size(); ++i) {
-    if (late_slot_ != nullptr) {
-      for (const std::size_t update : late_[i]) run_late(update);
-    }
-    run_instruction(sequence.instructions[i], slot, bindings);
+  for (const Instruction& instruction : sequence.instructions) {
+    await(slot, instruction.arrivals);
+    for (std::size_t part = 0; part < instruction.parts.size(); ++part)
+      run_part(instruction, part, slot, bindings);
     if (!transfers_.empty()) communicator_->links().progress();
-    if (observer != nullptr) (*observer)(sequence.instructions[i].node);
+    if (observer != nullptr) (*observer)(instruction.node);
   }
   if (phase == Phase::forward) finish_update();
   await(slot, sequence.receives);  // Those that only a later phase reads.
@@ -203,46 +72,64 @@ void Executable::run(Phase phase, Slot& slot, const Bindings& bindings, const Ob
 
 void Executable::update_late(Slot& slot, const Bindings& bindings) {
   const std::vector<Instruction>& updates = sequence_at(Phase::update, 0).instructions;
-  for (std::size_t i = 0; i < updates.size(); ++i) {
-    const auto is_there = [&](std::size_t exchange) { return exchanges_.is_done(exchange); };
-    is_late_[i] = !std::all_of(updates[i].awaited.begin(), updates[i].awaited.end(), is_there);
-    if (!is_late_[i]) run_instruction(updates[i], slot, bindings);
-  }
   late_slot_ = &slot;
   late_bindings_ = bindings;
+  for (LateUpdate& late : late_updates_) {
+    const std::vector<std::size_t>& awaited = updates[late.update].parts[late.part].awaited;
+    late.is_due = true;
+    if (std::all_of(awaited.begin(), awaited.end(),
+                    [&](std::size_t exchange) { return exchanges_.is_done(exchange); }))
+      run_late(late);
+  }
 }
 
-void Executable::run_late(std::size_t update) {
-  if (!is_late_[update]) return;
-  is_late_[update] = false;
-  run_instruction(sequence_at(Phase::update, 0).instructions[update], *late_slot_, late_bindings_);
+void Executable::run_late(LateUpdate& late) {
+  if (!std::exchange(late.is_due, false)) return;
+  run_part(sequence_at(Phase::update, 0).instructions[late.update], late.part, *late_slot_, late_bindings_);
 }
 
 void Executable::finish_update() {
   if (late_slot_ == nullptr) return;
-  for (std::size_t i = 0; i < is_late_.size(); ++i) run_late(i);
+  for (LateUpdate& late : late_updates_) run_late(late);
   late_slot_ = nullptr;
 }
 
-void Executable::run_instruction(const Instruction& instruction, Slot& slot, const Bindings& bindings) {
-  for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-    pointers_[i] = address(instruction.operands[i], slot, bindings);
+Buffers Executable::resolve(int node, std::span<const Location> operands, const Slot& slot,
+                            const Bindings& bindings) {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    pointers_[i] = address(operands[i], slot, bindings);
     HOCKET_CHECK(pointers_[i] != nullptr, "node {}: operand {} is not bound",
-                 graph_->nodes()[static_cast<std::size_t>(instruction.node)].name, i);
+                 graph_->nodes()[static_cast<std::size_t>(node)].name, i);
   }
-  const Buffers operands(pointers_.data(), instruction.operands.size());
-  for (const std::size_t number : instruction.awaited) exchanges_.wait(number);
-  await(slot, instruction.arrivals);
+  return {pointers_.data(), operands.size()};
+}
+
+void Executable::run_part(const Instruction& instruction, std::size_t index, Slot& slot,
+                          const Bindings& bindings) {
+  const Part& part = instruction.parts[index];
+  if (late_slot_ != nullptr) {
+    for (const std::size_t number : part.late) run_late(late_updates_[number]);
+  }
+  for (const std::size_t number : part.awaited) exchanges_.wait(number);
   if (instruction.sent) {
     const Transfer& transfer = transfers_[*instruction.sent];
-    slot.messages_[*instruction.sent] =
-        communicator_->links().send(transfer.peer, transfer.channel, {operands[0], transfer.bytes});
-  } else if (instruction.exchange) {
-    exchanges_.start(*instruction.exchange, operands.first(instruction.inputs),
-                     operands.subspan(instruction.inputs));
-  } else {
-    instruction.kernel->run(operands.first(instruction.inputs), operands.subspan(instruction.inputs),
-                            scratch_.data());
+    slot.messages_[*instruction.sent] = communicator_->links().send(
+        transfer.peer, transfer.channel,
+        {resolve(instruction.node, instruction.operands, slot, bindings)[0], transfer.bytes});
+  } else if (instruction.kernel != nullptr) {
+    const Buffers operands = resolve(instruction.node, instruction.operands, slot, bindings);
+    const Buffers in = operands.first(instruction.inputs), out = operands.subspan(instruction.inputs);
+    if (instruction.parts.size() == 1) {
+      instruction.kernel->run(in, out, scratch_.data());
+    } else {
+      const std::int64_t begin = index == 0 ? 0 : instruction.parts[index - 1].end;
+      instruction.kernel->run_part(begin, part.end, in, out, scratch_.data());
+    }
+  }
+  for (const std::size_t number : part.starting) {
+    const Exchanged& exchanged = exchanged_[number];
+    const Buffers operands = resolve(exchanged.node, exchanged.operands, slot, bindings);
+    exchanges_.start(number, operands.first(exchanged.inputs), operands.subspan(exchanged.inputs));
   }
 }
 
@@ -251,6 +138,10 @@ const Executable::Sequence& Executable::sequence_at(Phase phase, int chunk) cons
   const std::vector<Sequence>& sequences = sequences_[static_cast<std::size_t>(phase)];
   return static_cast<std::size_t>(chunk) < sequences.size() ? sequences[static_cast<std::size_t>(chunk)]
                                                             : kNothing;
+}
+
+const Node& Executable::node_of(const Instruction& instruction) const {
+  return graph_->nodes()[static_cast<std::size_t>(instruction.node)];
 }
 
 int Executable::chunks() const {

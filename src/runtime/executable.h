@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -71,7 +72,7 @@ class Executable {
 
   // Whether the update can wait for sums of gradients until the next forward needs what it writes: where
   // these travel in the background and updates read nothing that does not outlive the step.
-  bool can_update_late() const { return !late_.empty(); }
+  bool can_update_late() const { return !late_updates_.empty(); }
   // As run(Phase::update), but leaves to the next forward, of any slot, what is not there yet. Until that has
   // run nobody else may look at parameters and state, or change what updates read of what is bound.
   void update_late(Slot& slot, const Bindings& bindings);
@@ -89,15 +90,43 @@ class Executable {
   std::size_t workspace_bytes() const { return work_.size() + scratch_.size(); }
 
  private:
+  // What is done at once of an instruction: mostly all of it, else a part of its weight. Others by number.
+  struct Part {
+    std::int64_t end = 0;               // Of the weight's elements; it begins where the part before ends.
+    std::vector<std::size_t> late;      // The updates that it is the first to need,
+    std::vector<std::size_t> awaited;   // the exchanges whose results it reads,
+    std::vector<std::size_t> starting;  // and those that can begin when it is done.
+  };
   struct Instruction {
     int node = 0;
-    const Kernel* kernel = nullptr;
+    const Kernel* kernel = nullptr;  // Null where there is nothing to do but begin exchanges, or to send.
     std::vector<Location> operands;  // Inputs, then outputs.
     std::size_t inputs = 0;
-    std::optional<std::size_t> exchange;  // Of a node that communicates while others run, by number.
-    std::vector<std::size_t> awaited;     // The exchanges whose results it reads.
-    std::vector<std::size_t> arrivals;    // The messages that it reads, by number.
-    std::optional<std::size_t> sent;      // The message that it is.
+    std::vector<Part> parts{1};
+    std::vector<std::size_t> arrivals;  // The messages that it reads, by number.
+    std::optional<std::size_t> sent;    // The message that it is.
+  };
+  // Behind what an exchange begins.
+  struct Starter {
+    Instruction* instruction = nullptr;
+    std::size_t index = 0;  // Of its part.
+    bool operator==(const Starter&) const = default;
+    bool is_whole() const { return instruction->parts.size() == 1; }
+    Part& part() const { return instruction->parts[index]; }
+  };
+  // What an exchange works on: the operands of its node or, of gradients that are made in parts, what lies
+  // from `begin` to `end` of their memory.
+  struct Exchanged {
+    int node = 0;
+    std::vector<Location> operands;
+    std::size_t inputs = 0;
+    std::size_t begin = 0, end = std::numeric_limits<std::size_t>::max();
+    bool touches(std::size_t from, std::size_t to) const { return begin < to && end > from; }
+  };
+  // A part of an update that can wait for the next forward.
+  struct LateUpdate {
+    std::size_t update = 0, part = 0;  // Of the update phase.
+    bool is_due = false;
   };
   // A send or receive node.
   struct Transfer {
@@ -111,14 +140,28 @@ class Executable {
     std::vector<std::size_t> receives, sends;  // By number of transfer.
   };
 
-  void prepare(KernelSet kernels, Communicator* communicator, std::size_t piece_bytes);
+  // executable_prepare.cc
+  struct Sources;
+  void prepare(KernelSet kernels, std::size_t piece_bytes);
+  void prepare_exchange(const Node& node, Instruction& instruction, Sources& sources,
+                        std::size_t piece_bytes);
+  Instruction* maker_of(const Node& node, std::size_t input, const Sources& sources);
+  std::vector<std::size_t> cut_makers(const Node& node, const Instruction& instruction,
+                                      const Sources& sources, std::size_t piece_bytes);
+  Starter starter_of(const Node& node, Instruction& instruction, const Sources& sources, std::size_t place);
+  std::size_t add_exchange(const CollectiveKernel& kernel, std::size_t first, std::size_t count,
+                           const Instruction& instruction);
   std::optional<std::unordered_map<ValueId, std::size_t>> late_writers() const;
-  void prepare_late_updates();
+  void prepare_late_updates(std::size_t piece_bytes);
+  void cut_update(Instruction& reader, Instruction& update, std::size_t piece_bytes);
   Sequence& sequence_of(const Node& node);
-  const Sequence& sequence_at(Phase phase, int chunk) const;  // Empty where the rank has no such nodes.
   void add_transfer(const Node& node, ValueId id);
-  void run_instruction(const Instruction& instruction, Slot& slot, const Bindings& bindings);
-  void run_late(std::size_t update);
+
+  const Node& node_of(const Instruction& instruction) const;
+  const Sequence& sequence_at(Phase phase, int chunk) const;  // Empty where the rank has no such nodes.
+  void run_part(const Instruction& instruction, std::size_t index, Slot& slot, const Bindings& bindings);
+  void run_late(LateUpdate& late);
+  Buffers resolve(int node, std::span<const Location> operands, const Slot& slot, const Bindings& bindings);
   void await(Slot& slot, std::span<const std::size_t> messages);
   std::byte* address(Location location, const Slot& slot, const Bindings& bindings) const;
 
@@ -130,10 +173,9 @@ class Executable {
   std::vector<std::byte*> pointers_;  // The operands of the instruction that runs.
   Communicator* communicator_ = nullptr;
   Exchanges exchanges_;
-  // By node of forward: the updates that it is the first to need, by their places in the update phase.
-  std::vector<std::vector<std::size_t>> late_;
-  std::vector<bool> is_late_;  // Of these: still waits,
-  Slot* late_slot_ = nullptr;  // and for this slot; null when none does.
+  std::vector<Exchanged> exchanged_;  // By number of exchange.
+  std::vector<LateUpdate> late_updates_;
+  Slot* late_slot_ = nullptr;  // For which they wait; null when none does.
   Bindings late_bindings_;
   Arena work_;
   Arena scratch_;

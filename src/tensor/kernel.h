@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -20,6 +21,16 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual void run(Buffers in, Buffers out, std::byte* scratch) const = 0;
   virtual std::size_t scratch_bytes() const { return 0; }
+
+  // A kernel that reads, updates or makes the gradient of one weight may run in parts: on the weight's
+  // elements from `begin` to `end`, multiples of part_unit() (0: as a whole only) or the last end, one part
+  // after the other, with the same buffers and nothing else in `scratch` between them. Every bit is as run()
+  // makes it, when its part has run; what belongs to later parts is not read before.
+  virtual std::int64_t part_unit() const { return 0; }
+  virtual void run_part(std::int64_t /*begin*/, std::int64_t /*end*/, Buffers in, Buffers out,
+                        std::byte* scratch) const {
+    run(in, out, scratch);
+  }
 };
 
 // A kernel that is one function object of (in, out): for computations that need no scratch memory.

@@ -145,6 +145,26 @@ TEST(DataParallel, GivesTheSameBitsWhereUpdatesAreLate) {
   }
 }
 
+// Large weights are read, and their gradients made, in parts, whether updates are late or, with clipping,
+// not.
+TEST(DataParallel, GivesTheSameBitsWhereWeightsGoInParts) {
+  TrainOptions options = data_parallel_options();
+  options.reduce_order = "rank";
+  options.dtype = "f32";
+  options.data = "synthetic:1x16x16:3:1100";  // The last batch of an epoch is a short one.
+  options.model = "mlp,hidden=512x512";
+  options.batch = 256;
+  options.steps = 20;
+  options.bucket = 65536;
+  for (const double clip : {0.0, 1.0}) {
+    options.optimizer.clip = clip;
+    const WorkersOutcome expected = train_with(options, 2);
+    const WorkersOutcome found = train_with(options, 2, Medium::tcp, true);
+    EXPECT_EQ(found.results[0].parameter_hash, expected.results[0].parameter_hash) << "clip " << clip;
+    EXPECT_EQ(found.results[1].parameter_hash, expected.results[0].parameter_hash) << "clip " << clip;
+  }
+}
+
 TEST(DataParallel, AveragesTheStatisticsOfBatchNorm) {
   TrainOptions options = data_parallel_options();
   options.model = "resnet,depth=8";

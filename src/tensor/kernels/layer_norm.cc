@@ -80,7 +80,7 @@ class LayerNormGrad final : public Kernel {
     auto* sums = reinterpret_cast<float*>(scratch);
     parallel_for(parts_, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t part = begin; part < end; ++part)
-        run_part(in, out, part, sums + part * 2 * spec_.width);
+        run_rows(in, out, part, sums + part * 2 * spec_.width);
     });
     for (std::int64_t j = 0; j < spec_.width; ++j) {
       operand(out, 1)[j] = sum_parts(sums + j);
@@ -92,7 +92,7 @@ class LayerNormGrad final : public Kernel {
   }
 
  private:
-  void run_part(Buffers in, Buffers out, std::int64_t part, float* sums) const {
+  void run_rows(Buffers in, Buffers out, std::int64_t part, float* sums) const {
     std::fill_n(sums, 2 * spec_.width, 0.0F);
     for (std::int64_t row = part * spec_.rows / parts_; row < (part + 1) * spec_.rows / parts_; ++row) {
       const std::int64_t at = row * spec_.width;

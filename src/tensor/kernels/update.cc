@@ -144,7 +144,11 @@ class UpdateKernel final : public Kernel {
  public:
   explicit UpdateKernel(const UpdateSpec& spec) : spec_(spec) {}
 
-  void run(Buffers in, Buffers, std::byte*) const override {
+  void run(Buffers in, Buffers out, std::byte* scratch) const override {
+    run_part(0, spec_.count, in, out, scratch);
+  }
+  std::int64_t part_unit() const override { return spec_.rows > 0 ? 0 : kPartUnit; }
+  void run_part(std::int64_t begin, std::int64_t end, Buffers in, Buffers, std::byte*) const override {
     const std::size_t hyper_at = spec_.rows > 0 ? 3 : 2;
     const auto slots = static_cast<std::size_t>(spec_.slots());
     const Step step = step_of(spec_, operand<const double>(in, hyper_at),
@@ -157,13 +161,15 @@ class UpdateKernel final : public Kernel {
     if (spec_.rows > 0) {
       update_rows(step, whole, operand<const std::int32_t>(in, 2));
     } else {
-      parallel_for(spec_.count, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-        HWY_DYNAMIC_DISPATCH(update)(step, part(whole, begin, begin, end - begin));
+      parallel_for(end - begin, kElementGrain, [&](std::int64_t first, std::int64_t last) {
+        HWY_DYNAMIC_DISPATCH(update)(step, part(whole, begin + first, begin + first, last - first));
       });
     }
   }
 
  private:
+  static constexpr std::int64_t kPartUnit = 16;  // A line of memory.
+
   // `count` elements at `at`, with the gradient at `gradient_at`.
   static UpdateRange part(const UpdateRange& whole, std::int64_t at, std::int64_t gradient_at,
                           std::int64_t count) {

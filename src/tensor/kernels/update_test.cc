@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+
 #include "tensor/kernels/oracle.h"
 #include "tensor/reference/update.h"
 
@@ -31,6 +34,21 @@ TEST(Update, AgreesWithTheReferenceForEveryRule) {
                     fmt::format("update {} of {}", static_cast<int>(rule), count));
       }
     }
+  }
+}
+
+TEST(Update, PartsMakeTheSameBits) {
+  for (const UpdateRule rule : kRules) {
+    const UpdateSpec spec{.rule = rule, .count = 1000, .decay = 0.01};
+    const std::int64_t part = 5 * make_update(spec)->part_unit();
+    ASSERT_GT(part, 0);
+    const std::shared_ptr<Kernel> kernel = make_update(spec);
+    auto in_parts = make_kernel([=](Buffers in, Buffers out) {
+      for (std::int64_t begin = 0; begin < spec.count; begin += part)
+        kernel->run_part(begin, std::min(begin + part, spec.count), in, out, nullptr);
+    });
+    expect_same(in_parts, make_update(spec), update_operands(spec, {random_floats(spec.count, 2)}), {}, 0,
+                fmt::format("update {} in parts", static_cast<int>(rule)));
   }
 }
 
