@@ -20,6 +20,7 @@ struct Direct::Slot {
 
 namespace {
 
+constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kSlotHeader = 64;
 constexpr std::size_t kMostOnBoard = 8192;  // Beyond this, sharing the work of a sum pays for a second phase.
 
@@ -77,6 +78,16 @@ void Direct::meet(const Label& label) {
   await_all(label);
 }
 
+void Direct::reach(const Label& label, std::uint64_t place) {
+  ++sequence_;
+  publish(label, place);
+  await_all(label);
+  for (Rank rank = 0; rank < transport_.size(); ++rank) {
+    peers_[static_cast<std::size_t>(rank)] =
+        memory_.at(rank, rank == transport_.rank() ? place : slot(rank, sequence_).place);
+  }
+}
+
 bool Direct::is_small(const Operation& operation) const {
   return operation.collective == Collective::all_reduce &&
          operation.count * operation.element_bytes() <= small_bytes_;
@@ -132,13 +143,7 @@ void Direct::run_large(const Plan& plan, const Operation& operation, const Label
     if (!from_input) staged.data = copy;
     place = memory_.place_of(copy, bytes);
   }
-  ++sequence_;
-  publish(label, *place);
-  await_all(label);
-  for (Rank rank = 0; rank < transport_.size(); ++rank) {
-    peers_[static_cast<std::size_t>(rank)] =
-        rank == transport_.rank() ? memory_.at(rank, *place) : memory_.at(rank, slot(rank, sequence_).place);
-  }
+  reach(label, *place);
   move(plan, staged);
   meet(label);
   if (staged.data != operation.data)
@@ -201,6 +206,29 @@ void Direct::reduce_scatter(const Operation& operation, Range mine) {
   fold(fold_of(operation.reduction), operation.dtype, sources_, {&target, 1}, mine.size);
   const std::size_t others = peers_.size() - 1;
   if (mine.size > 0) count(others, others * mine.size * operation.element_bytes());
+}
+
+// What the others will read of the result counts as sent, as what they read of a sum does.
+void Direct::sum_and_use(const Operation& operation, std::size_t piece, const UseOfSum& use,
+                         const Label& label) {
+  const std::size_t size = operation.element_bytes(), line = kLineBytes / size;
+  const auto place = memory_.place_of(operation.data, operation.count * size);
+  HOCKET_CHECK(place.has_value() && operation.count % line == 0,
+               "{} elements, which peers must reach in whole lines", operation.count);
+  reach(label, *place);
+  const Range lines = split_evenly(operation.count / line, transport_.size(), transport_.rank());
+  const Range mine{lines.offset * line, lines.size * line};
+  for (std::size_t at = mine.offset; at < mine.end(); at += piece) {
+    const Range summed{at, std::min(piece, mine.end() - at)};
+    for (std::size_t i = 0; i < peers_.size(); ++i) sources_[i] = peers_[i] + at * size;
+    std::byte* const target = operation.data + at * size;
+    fold(fold_of(operation.reduction), operation.dtype, sources_, {&target, 1}, summed.size);
+    use(summed);
+  }
+  const std::size_t others = peers_.size() - 1;
+  if (mine.size > 0) count(2 * others, 2 * others * mine.size * size);
+  transport_.traffic().rounds += 2;
+  meet(label);
 }
 
 }  // namespace hocket

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "net/transport.h"
 
 namespace hocket {
+
+using UseOfSum = std::function<void(Range summed)>;
 
 // Collectives between ranks that share memory, without messages: each rank says on the group's board where
 // its data lies, waits for the others, and reads (and for sums writes) the peers' memory itself. Rank r makes
@@ -23,6 +26,9 @@ class Direct {
   Direct(Transport& transport, SharedMemory& memory);
 
   void run(const Plan& plan, const Operation& operation, const Label& label);
+
+  // As Group::sum_and_use() says; `operation` is a reduce_scatter.
+  void sum_and_use(const Operation& operation, std::size_t piece, const UseOfSum& use, const Label& label);
 
   // Whether it is a sum that travels on the board.
   bool is_small(const Operation& operation) const;
@@ -37,6 +43,7 @@ class Direct {
   void await(Rank rank, const Label& label);
   void await_all(const Label& label);
   void meet(const Label& label);  // publish and await_all: nobody leaves before all have come.
+  void reach(const Label& label, std::uint64_t place);  // The same, and then peers_ is where all have theirs.
 
   void run_small(const Operation& operation, const Label& label);
   void run_large(const Plan& plan, const Operation& operation, const Label& label);

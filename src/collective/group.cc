@@ -98,14 +98,27 @@ void Group::run(Operation operation) {
     }
     return;
   }
+  record(label, [&] { carry_out(plan, operation, label); });
+}
+
+template <typename Body>
+void Group::record(const Label& label, const Body& body) {
   recorder_.start(label);
   try {
-    carry_out(plan, operation, label);
+    body();
   } catch (const NetError&) {
     leave_flight_record();
     throw;
   }
   recorder_.finish();
+}
+
+void Group::sum_and_use(Operation operation, std::size_t piece, const UseOfSum& use) {
+  HOCKET_CHECK(shares_memory(), "ranks that talk over {} share no memory", transport_->name());
+  operation.collective = Collective::reduce_scatter;
+  operation.algorithm = Algorithm::direct;
+  const Label label = label_of(operation, options_.id, ++sequence_);
+  record(label, [&] { direct_->sum_and_use(operation, piece, use, label); });
 }
 
 void Group::carry_out(const Plan& plan, const Operation& operation, const Label& label) {
@@ -136,6 +149,14 @@ std::span<std::byte> Group::allocate(std::size_t bytes) {
   void* start = memory_.back().get();
   std::size_t room = bytes + kAlignment;
   return {static_cast<std::byte*>(std::align(kAlignment, bytes, start, room)), bytes};
+}
+
+std::span<std::byte> Group::allocate_common(std::size_t bytes) {
+  SharedMemory& memory = *transport_->shared_memory();
+  std::int64_t place = 0;
+  if (rank() == 0) place = static_cast<std::int64_t>(*memory.place_of(memory.allocate(bytes).data(), bytes));
+  broadcast(std::span(&place, 1), 0);
+  return {memory.at(0, static_cast<std::uint64_t>(place)), bytes};
 }
 
 std::span<std::byte> Group::workspace(std::size_t bytes) {

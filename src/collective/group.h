@@ -93,6 +93,13 @@ class Group {
   // Any collective in place: `operation.data` (and `input`) as collective.h defines them.
   void run(Operation operation);
 
+  // Where ranks share memory: sums `operation.data`, whole lines of allocate()d memory, of all ranks, each
+  // rank its own lines, piece by piece, and calls use(range) when a piece is summed and still in the cache.
+  // Nobody leaves before all have used theirs: what `use` writes to memory of allocate_common() is then there
+  // for all.
+  void sum_and_use(Operation operation, std::size_t piece, const UseOfSum& use);
+  bool shares_memory() const { return direct_ != nullptr; }
+
   // What `automatic` means for an operation.
   Algorithm choose(const Operation& operation) const;
   // The algorithm whose schedule says what an operation moves: `exchange` for small sums by `direct`, else
@@ -102,6 +109,9 @@ class Group {
   // Memory in which collectives need not copy: shared where ranks share memory. Zero, 64-byte aligned, for as
   // long as the group lives.
   std::span<std::byte> allocate(std::size_t bytes);
+
+  // The same memory for all ranks, which must share some; all of them call it.
+  std::span<std::byte> allocate_common(std::size_t bytes);
 
   // Memory like that which stays the caller's until the next call.
   std::span<std::byte> workspace(std::size_t bytes);
@@ -130,6 +140,8 @@ class Group {
 
   const Plan& plan_of(const Operation& operation);
   void carry_out(const Plan& plan, const Operation& operation, const Label& label);
+  template <typename Body>
+  void record(const Label& label, const Body& body);
   void leave_flight_record() const noexcept;
 
   std::unique_ptr<Transport> transport_;

@@ -70,6 +70,49 @@ Traffic traffic_of_direct(const Call& call, Rank me) {
   return {2 * others, elements, 2 * others, elements, 2};
 }
 
+// Every element is summed once, by one rank, and all see in common memory what came of it. As much is counted
+// as for an all_reduce.
+void expect_sums_used_once(Group& group) {
+  const int ranks = group.size(), others = ranks - 1;
+  for (const std::size_t count : {std::size_t{16}, std::size_t{64}, std::size_t{10'000}}) {
+    const auto own = group.allocate(count * sizeof(float));
+    const auto common = group.allocate_common(count * sizeof(float));
+    auto* terms = reinterpret_cast<float*>(own.data());
+    auto* results = reinterpret_cast<float*>(common.data());
+    for (std::size_t i = 0; i < count; ++i)
+      terms[i] = static_cast<float>(i) + static_cast<float>(group.rank());
+    const std::uint64_t before = group.traffic().bytes_sent;
+    std::size_t used = 0;
+    Operation sum;
+    sum.data = own.data();
+    sum.count = count;
+    group.sum_and_use(sum, 48, [&](Range summed) {
+      used += summed.size;
+      for (std::size_t i = summed.offset; i < summed.end(); ++i) results[i] += 2 * terms[i];
+    });
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_EQ(results[i],
+                2 * static_cast<float>(ranks) * static_cast<float>(i) + static_cast<float>(ranks * others));
+    EXPECT_EQ(group.traffic().bytes_sent - before,
+              2 * static_cast<std::size_t>(others) * used * sizeof(float));
+    auto all = static_cast<std::int64_t>(used);
+    group.all_reduce(std::span(&all, 1));
+    EXPECT_EQ(all, static_cast<std::int64_t>(count));
+  }
+}
+
+TEST(Group, SumsAndUsesEachElementOnce) {
+  for (const Medium medium : {Medium::inproc, Medium::shm}) {
+    for (const int world : {2, 3, 4, 5, 7, 8}) {
+      const auto body = [](std::unique_ptr<Transport> transport) {
+        Group group(std::move(transport));
+        expect_sums_used_once(group);
+      };
+      EXPECT_THAT(run_ranks(world, body, medium), Each(IsEmpty()));
+    }
+  }
+}
+
 TEST(Group, CountsWhatTheScheduleSends) {
   for (const int world : {2, 3, 4, 5, 8}) {
     const auto errors = run_ranks(world, [&](std::unique_ptr<Transport> transport) {

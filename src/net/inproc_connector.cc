@@ -33,16 +33,11 @@ class ProcessMemory final : public SharedMemory {
     return reinterpret_cast<std::uint64_t>(data);
   }
   std::byte* at(Rank, std::uint64_t place) const override { return reinterpret_cast<std::byte*>(place); }
-  std::span<std::byte> allocate(std::size_t bytes) override {
-    const std::size_t padded = (bytes + 63) / 64 * 64;
-    blocks_.push_back(zeroed(std::max<std::size_t>(padded, 64)));
-    return {blocks_.back().get(), bytes};
-  }
+  std::span<std::byte> allocate(std::size_t bytes) override;
 
  private:
   std::shared_ptr<InprocChannel> channel_;
   std::span<std::byte> board_;
-  std::vector<Memory> blocks_;
 };
 
 }  // namespace
@@ -58,7 +53,15 @@ struct InprocChannel {
   std::size_t members;
   Memory board;
   std::vector<Memory> rings;
+  std::mutex mutex;            // Guards
+  std::vector<Memory> blocks;  // what members have allocated, which others may use for longer than they do.
 };
+
+std::span<std::byte> ProcessMemory::allocate(std::size_t bytes) {
+  const std::lock_guard lock(channel_->mutex);
+  channel_->blocks.push_back(zeroed(std::max<std::size_t>((bytes + 63) / 64 * 64, 64)));
+  return {channel_->blocks.back().get(), bytes};
+}
 
 std::shared_ptr<InprocChannel> InprocHub::channel(unsigned channel, std::span<const Rank> members) {
   const std::lock_guard lock(mutex_);

@@ -1,5 +1,7 @@
 #include "runtime/communicator.h"
 
+#include <functional>
+
 #include "base/error.h"
 #include "graph/cut_stages.h"
 
@@ -46,6 +48,21 @@ void Communicator::run(std::string_view axis, const Operation& operation) {
   groups_.along(axis).run(operation);
   finished(operation, start);
   waited(start);
+}
+
+void Communicator::sum_and_use(const Operation& operation, std::size_t piece, const UseOfSum& use) {
+  const Clock::time_point start = Clock::now();
+  Clock::duration used{};
+  const auto timed_use = [&](Range range) {
+    const Clock::time_point before = Clock::now();
+    use(range);
+    used += Clock::now() - before;
+  };
+  groups_.along("dp").sum_and_use(operation, piece, std::ref(timed_use));
+  finished(operation, start);
+  waited(start);
+  busy_ns_ -= ns(used);
+  exposed_ns_ -= ns(used);
 }
 
 Communicator::Ticket Communicator::start(std::string_view axis, const Operation& operation) {

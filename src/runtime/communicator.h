@@ -31,6 +31,8 @@ class Communicator {
   bool overlaps() const { return background_ != nullptr; }
   Group* gradients();  // What sums gradients along dp; null where there is no such axis.
   void run(std::string_view axis, const Operation& operation);
+  // Group::sum_and_use() of gradients along dp; what `use` takes counts as computing.
+  void sum_and_use(const Operation& operation, std::size_t piece, const UseOfSum& use);
   // The operation's buffers belong to it until wait() has returned.
   Ticket start(std::string_view axis, const Operation& operation);
   void wait(Ticket ticket);

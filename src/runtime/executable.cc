@@ -16,7 +16,8 @@ Executable::Executable(std::unique_ptr<const Graph> graph, const StepLayouts& la
       exchanges_(communicator),
       work_(plan_.work_bytes) {
   prepare(kernels, piece_bytes);
-  if (communicator != nullptr && communicator->overlaps()) prepare_late_updates(piece_bytes);
+  if (communicator == nullptr) return;
+  communicator->overlaps() ? prepare_late_updates(piece_bytes) : prepare_common_updates();
 }
 
 Slot Executable::make_slot() const {
@@ -52,6 +53,7 @@ std::byte* Executable::address(Location location, const Slot& slot, const Bindin
 }
 
 void Executable::run(Phase phase, Slot& slot, const Bindings& bindings, const Observer* observer, int chunk) {
+  if (phase == Phase::update && bindings.are_common) return update_common(slot, bindings, observer);
   const Sequence& sequence = sequence_at(phase, chunk);
   await(slot, sequence.sends);  // Of the slot's last run, whose memory is written now.
   post_receives(phase, slot, chunk);
@@ -62,7 +64,8 @@ void Executable::run(Phase phase, Slot& slot, const Bindings& bindings, const Ob
     for (std::size_t part = 0; part < instruction.parts.size(); ++part)
       run_part(instruction, part, slot, bindings);
     if (!transfers_.empty()) communicator_->links().progress();
-    if (observer != nullptr) (*observer)(instruction.node);
+    const bool is_left_to_update = bindings.are_common && !instruction.parts[0].starting.empty();
+    if (observer != nullptr && !is_left_to_update) (*observer)(instruction.node);
   }
   if (phase == Phase::forward) finish_update();
   await(slot, sequence.receives);  // Those that only a later phase reads.
@@ -126,6 +129,7 @@ void Executable::run_part(const Instruction& instruction, std::size_t index, Slo
       instruction.kernel->run_part(begin, part.end, in, out, scratch_.data());
     }
   }
+  if (bindings.are_common) return;  // Updates make the sums that they read.
   for (const std::size_t number : part.starting) {
     const Exchanged& exchanged = exchanged_[number];
     const Buffers operands = resolve(exchanged.node, exchanged.operands, slot, bindings);

@@ -26,6 +26,7 @@ struct Bindings {
   std::byte* gradients = nullptr;
   std::byte* buffers = nullptr;
   std::byte* state = nullptr;
+  bool are_common = false;  // Parameters and state: the ranks along dp have them once, see common_updates.cc.
 };
 
 // The activations of one batch on its way through the phases, and the inputs bound to it. Movable; used by
@@ -79,6 +80,10 @@ class Executable {
   void finish_update();  // What is left of it.
   Exchanges& exchanges() { return exchanges_; }
 
+  // Whether the ranks along dp can have parameters and state in common: where they share memory, and updates
+  // are of sums of gradients and nothing else. Each rank then sums and updates its own part of the weights.
+  bool can_have_common_weights() const { return !common_updates_.empty(); }
+
   // A value as it is in memory now: valid until a later node of a run reuses its memory; graph outputs keep
   // theirs.
   Tensor view(const Slot& slot, const Bindings& bindings, ValueId id) const;
@@ -128,6 +133,11 @@ class Executable {
     std::size_t update = 0, part = 0;  // Of the update phase.
     bool is_due = false;
   };
+  // An update of the gradient that lies from `begin` to `end` of the gradients' memory, in whole lines.
+  struct CommonUpdate {
+    std::size_t begin = 0, end = 0;
+    std::size_t update = 0;  // Of the update phase.
+  };
   // A send or receive node.
   struct Transfer {
     int peer = 0, channel = 0;
@@ -154,6 +164,12 @@ class Executable {
   std::optional<std::unordered_map<ValueId, std::size_t>> late_writers() const;
   void prepare_late_updates(std::size_t piece_bytes);
   void cut_update(Instruction& reader, Instruction& update, std::size_t piece_bytes);
+  // common_updates.cc
+  void prepare_common_updates();
+  bool is_common_update(const Instruction& instruction) const;
+  void update_common(Slot& slot, const Bindings& bindings, const Observer* observer);
+  void update_range(std::size_t begin, std::size_t end, Slot& slot, const Bindings& bindings);
+
   Sequence& sequence_of(const Node& node);
   void add_transfer(const Node& node, ValueId id);
 
@@ -177,6 +193,7 @@ class Executable {
   std::vector<LateUpdate> late_updates_;
   Slot* late_slot_ = nullptr;  // For which they wait; null when none does.
   Bindings late_bindings_;
+  std::vector<CommonUpdate> common_updates_;  // As gradients lie in memory.
   Arena work_;
   Arena scratch_;
 };

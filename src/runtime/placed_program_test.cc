@@ -186,6 +186,46 @@ TEST(PlacedProgram, DoesNotUpdateLateWhatItMustNot) {
   for (const int level : {1, 2, 3}) EXPECT_FALSE(can(plain, level, 1));
 }
 
+// Weights in common are for updates of sums and nothing else: the factor of clipping is made of all of them,
+// and slices, gradients that add up and sums in the background have a course of their own.
+TEST(PlacedProgram, HasWeightsInCommonWhereUpdatesCanBeShared) {
+  const auto can = [](const ProgramOptions& base, Medium medium = Medium::inproc, bool overlap = false) {
+    bool found = false;
+    const auto body = [&](std::unique_ptr<Transport> transport) {
+      MeshGroups groups(std::move(transport), Mesh::parse("dp=2", 2));
+      Communicator communicator(groups, overlap);
+      ProgramOptions options = base;
+      options.communicator = &communicator;
+      options.place.mesh = groups.mesh();
+      options.place.rank = groups.rank();
+      Program program(*named("mlp,hidden=8", image_samples(1, 4), DType::f32)(kMeshBatch), options);
+      if (groups.rank() == 0) found = program.training().can_have_common_weights();
+    };
+    for (const std::string& error : run_ranks(2, body, medium)) EXPECT_EQ(error, "");
+    return found;
+  };
+  const auto with = [](auto change) {
+    ProgramOptions options = reference_options();
+    options.kernels = KernelSet::fast;
+    change(options);
+    return options;
+  };
+  const ProgramOptions plain = with([](ProgramOptions&) {});
+  EXPECT_TRUE(can(plain));
+  EXPECT_TRUE(can(plain, Medium::shm));
+  EXPECT_TRUE(can(with([](ProgramOptions& o) { o.bucket_bytes = 64; })));
+  EXPECT_FALSE(can(plain, Medium::tcp));
+  EXPECT_FALSE(can(plain, Medium::tcp, true));
+  EXPECT_FALSE(can(plain, Medium::inproc, true));
+  EXPECT_FALSE(can(with([](ProgramOptions& o) { o.optimizer.clip = 1; })));
+  EXPECT_FALSE(can(with([](ProgramOptions& o) { o.gradient_norm = true; })));
+  EXPECT_FALSE(can(with([](ProgramOptions& o) { o.micro_batches = 2; })));
+  EXPECT_FALSE(can(with([](ProgramOptions& o) { o.updates = false; })));
+  EXPECT_FALSE(can(with([](ProgramOptions& o) { o.compress = Compression::parse("bf16"); })));
+  EXPECT_FALSE(can(with([](ProgramOptions& o) { o.kernels = KernelSet::reference; })));
+  for (const int level : {1, 2, 3}) EXPECT_FALSE(can(with([&](ProgramOptions& o) { o.zero = level; })));
+}
+
 TEST(PlacedProgram, MixesEveryWayOfCutting) {
   const CutModel gpt = cut_models().back();
   for (const int level : {1, 2, 3}) {

@@ -85,13 +85,21 @@ struct StepMemory {
   Arena gradients;
   Arena buffers;
   Arena state;
+  Group* owners = nullptr;  // The ranks that have parameters and state in common; null: this one alone.
 
-  // With a communicator, gradients lie where other ranks can read them.
-  explicit StepMemory(const StepLayouts& layouts, Communicator* communicator = nullptr);
+  // With a communicator, gradients lie where other ranks can read them, and where `is_common` the ranks along
+  // dp have one memory for parameters and state; all of them make theirs at the same time.
+  explicit StepMemory(const StepLayouts& layouts, Communicator* communicator = nullptr,
+                      bool is_common = false);
   // With memory from `allocate`, zero and 64-byte aligned, for all but the state.
   using Allocate = std::function<std::span<std::byte>(std::size_t bytes)>;
   StepMemory(const StepLayouts& layouts, const Allocate& allocate);
-  Bindings bindings() const { return {parameters.data(), gradients.data(), buffers.data(), state.data()}; }
+  Bindings bindings() const {
+    return {parameters.data(), gradients.data(), buffers.data(), state.data(), owners != nullptr};
+  }
+  // Whether this rank is the one that may write parameters and state other than by a step.
+  bool is_writer() const { return owners == nullptr || owners->rank() == 0; }
+  void meet() const;  // Of the owners: before and after one of them writes.
 
   // Sets parameters and buffers to their initial values and the rest to zero.
   void initialize(const Program& program, std::uint64_t seed);

@@ -1,4 +1,5 @@
 // Several workers, as threads, reach the parameters that one reaches alone.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -7,6 +8,7 @@
 #include "data/test_files.h"
 #include "net/run_ranks.h"
 #include "train/checkpoint_store.h"
+#include "train/session.h"
 #include "train/test_checkpoint.h"
 #include "train/test_stop.h"
 #include "train/trainer.h"
@@ -119,6 +121,58 @@ TEST(DataParallel, GivesTheSameBitsHoweverMessagesTravel) {
   const std::string hash = train_with(options, 3).results[0].parameter_hash;
   EXPECT_EQ(train_with(options, 3, Medium::shm).results[0].parameter_hash, hash);
   EXPECT_EQ(train_with(options, 3, Medium::tcp).results[0].parameter_hash, hash);
+}
+
+// Workers that share memory have weights and optimizer state in common, unless norms of whole sums are
+// wanted.
+TEST(DataParallel, GivesTheSameBitsWithWeightsInCommon) {
+  TrainOptions options = data_parallel_options();
+  options.dtype = "f32";
+  options.model = "mlp,hidden=40x8";
+  options.eval_every = 3;
+  options.checkpoint_every = 4;
+  for (const int ranks : {2, 3, 5}) {
+    for (const std::string rule : {"sgd", "momentum", "nesterov", "adagrad", "adam", "adamw"}) {
+      for (const std::int64_t bucket : {0, 64}) {
+        SCOPED_TRACE(fmt::format("{} ranks, {}, buckets of {}", ranks, rule, bucket));
+        options.optimizer.rule = rule;
+        options.bucket = bucket;
+        options.gradient_norms = true;
+        const WorkersOutcome expected = train_with(options, ranks);
+        options.gradient_norms = false;
+        const WorkersOutcome found = train_with(options, ranks);
+        EXPECT_EQ(largest_difference(expected.tensors, found.tensors), 0);
+        for (const TrainResult& result : found.results) {
+          EXPECT_EQ(result.parameter_hash, expected.results[0].parameter_hash);
+          EXPECT_EQ(result.test->loss, expected.results[0].test->loss);
+        }
+      }
+    }
+  }
+}
+
+TEST(DataParallel, HasWeightsInCommonWhereSumsAreDirect) {
+  const auto are_common = [](const auto& change) {
+    TrainOptions given = data_parallel_options();
+    given.dtype = "f32";
+    change(given);
+    const SessionData data = open_session_data(given);
+    const TrainOptions options = with_defaults(given, data.train->info());
+    std::vector<const std::byte*> places(2);
+    const auto body = [&](std::unique_ptr<Transport> transport) {
+      Team team(std::move(transport), workers(2), false);
+      Session session(options, data.train->info(), team);
+      places[static_cast<std::size_t>(team.rank())] = session.memory().parameters.data();
+      team.communicator()->gradients()->barrier();
+    };
+    for (const std::string& error : run_ranks(2, body)) EXPECT_EQ(error, "");
+    return places[0] == places[1];
+  };
+  EXPECT_TRUE(are_common([](TrainOptions&) {}));
+  EXPECT_TRUE(are_common([](TrainOptions& o) { o.algorithm = "direct"; }));
+  EXPECT_FALSE(are_common([](TrainOptions& o) { o.algorithm = "sharded"; }));
+  EXPECT_FALSE(are_common([](TrainOptions& o) { o.reduce_order = "any"; }));
+  EXPECT_FALSE(are_common([](TrainOptions& o) { o.gradient_norms = true; }));
 }
 
 // Tests, checkpoints and records between the steps look at weights whose update may be late, and the order in

@@ -12,6 +12,7 @@
 #include "tensor/kernels/threads.h"
 #include "train/hash.h"
 #include "train/pipeline_plan.h"
+#include "train/sums.h"
 
 namespace hocket {
 namespace {
@@ -180,7 +181,10 @@ Session::Session(const TrainOptions& options, const DataInfo& info, Team& team)
   ProgramOptions program = program_options(options, *model_, team.mesh(), team.rank(), overlaps);
   program.communicator = communicator;
   program_ = std::make_unique<Program>(*model_, program);
-  memory_ = std::make_unique<StepMemory>(program_->layouts(), communicator);
+  // Norms are of whole sums.
+  const bool is_common = program_->training().can_have_common_weights() && !options.gradient_norms &&
+                         plan_sums(options, team).is_direct();
+  memory_ = std::make_unique<StepMemory>(program_->layouts(), communicator, is_common);
   memory_->initialize(*program_, options.seed);
   if (!program_->copies().empty() &&
       (options.zero == 3 || PipelinePlan::parse(options, team.mesh()).is_stream())) {
@@ -309,7 +313,8 @@ void Session::restore(const CheckpointReader& checkpoint, bool with_optimizer, c
         throw ConfigError("the checkpoint has no {} that fits; it was made with another optimizer or model",
                           part.name);
       }
-      checkpoint.read(part, view_of(arena_of(role), piece).bytes());
+      if (role == Role::buffer || memory_->is_writer())
+        checkpoint.read(part, view_of(arena_of(role), piece).bytes());
     }
   }
 }

@@ -59,7 +59,8 @@ class Session {
   // What this rank speaks for, as views of this session's memory: to be saved before the next step.
   Checkpoint checkpoint() const;
   // Reads what this rank has of each tensor, however the checkpoint's ranks had cut it. Throws ConfigError
-  // when it is of another model or optimizer, and DataError. `prefix`: of the tensors' names.
+  // when it is of another model or optimizer, and DataError. `prefix`: of the tensors' names. Ranks that have
+  // weights in common must meet before they use them.
   void restore(const CheckpointReader& checkpoint, bool with_optimizer, const std::string& prefix = "");
 
   // Parameters that other stages of a pipeline train, as inputs of this one's graphs: brings them up to date.

@@ -14,6 +14,9 @@ namespace hocket {
 struct SumPlan {
   std::optional<Algorithm> algorithm{};  // None: the group's own, or what is measured to be the fastest.
   ReduceOrder order = ReduceOrder::rank;
+
+  // Where replicas share memory.
+  bool is_direct() const { return algorithm ? *algorithm == Algorithm::direct : order == ReduceOrder::rank; }
 };
 
 // As `options` say; else in rank order within one host, and in any order between hosts. Talks to nobody.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,12 +38,22 @@ inline std::vector<NamedTensor> read_whole(const CheckpointReader& reader) {
 }
 
 // Of two lists of the same f64 tensors; infinite where they are not, or there are none.
+template <typename T>
+double largest_difference(std::span<const T> a, std::span<const T> b) {
+  double largest = a.size() == b.size() ? 0 : INFINITY;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    largest = std::max(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  return largest;
+}
+
 inline double largest_difference(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
   double largest = a.empty() || a.size() != b.size() ? INFINITY : 0;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    const auto x = a[i].second.values<double>();
-    const auto y = b[i].second.values<double>();
-    for (std::size_t k = 0; k < x.size(); ++k) largest = std::max(largest, std::abs(x[k] - y[k]));
+    const Tensor &x = a[i].second, &y = b[i].second;
+    if (x.dtype() != y.dtype()) return INFINITY;
+    largest = std::max(largest, x.dtype() == DType::f64
+                                    ? largest_difference<double>(x.values<double>(), y.values<double>())
+                                    : largest_difference<float>(x.values<float>(), y.values<float>()));
   }
   return largest;
 }

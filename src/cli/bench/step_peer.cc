@@ -65,14 +65,16 @@ BenchJob start_step_job(const StepSetup& setup, int workers, int threads, Transp
   });
 }
 
-StepPeer start_hocket(const StepSetup& setup, int threads) {
+StepPeer start_apart(std::string name, const StepSetup& setup, int workers, int threads) {
   StepPeer peer;
-  peer.name = "hocket";
-  peer.workers.push_back(std::make_unique<PeerProcess>(processors_of(0, 1, threads), [&] {
-    kernel::set_num_threads(threads);
-    StepLoop loop(setup);
-    serve_steps([&](int steps) { return loop.run(steps); });
-  }));
+  peer.name = std::move(name);
+  for (int worker = 0; worker < workers; ++worker) {
+    peer.workers.push_back(std::make_unique<PeerProcess>(processors_of(worker, workers, threads), [&] {
+      kernel::set_num_threads(threads);
+      StepLoop loop(setup);
+      serve_steps([&](int steps) { return loop.run(steps); });
+    }));
+  }
   return peer;
 }
 

@@ -36,8 +36,8 @@ std::vector<int> processors_of(int worker, int workers, int threads);
 BenchJob start_step_job(const StepSetup& setup, int workers, int threads, TransportKind transport,
                         const std::function<void(Rank rank, StepLoop& loop)>& body);
 
-// The process that runs a step alone, and the ranks of a job that run it together.
-StepPeer start_hocket(const StepSetup& setup, int threads);
+// Processes that each run a step alone, and the ranks of a job that run it together.
+StepPeer start_apart(std::string name, const StepSetup& setup, int workers, int threads);
 StepPeer start_hocket_workers(const StepSetup& setup, int workers, int threads, TransportKind transport);
 
 }  // namespace hocket

@@ -31,8 +31,9 @@ Peak start_peak(int workers, int threads) {
 std::vector<StepPeer> start_peers(const StepSetup& setup, int threads, const StepBenchOptions& options,
                                   const Remark& say) {
   std::vector<StepPeer> peers;
-  peers.push_back(start_hocket(setup, threads));
+  peers.push_back(start_apart("hocket", setup, 1, threads));
   if (options.workers > 1) {
+    peers.push_back(start_apart("unrelated", setup, options.workers, threads));
     peers.push_back(start_hocket_workers(setup, options.workers, threads, options.transport));
   }
   if (!options.peers) return peers;

@@ -29,7 +29,7 @@ Spread paired_ratio(const StepRow& ours, const StepRow& theirs) { return ratio_o
 
 std::optional<Spread> scaling_efficiency(std::span<const StepRow> rows, const StepRow& row) {
   if (row.workers == 1) return std::nullopt;
-  const StepRow* alone = find_beside(rows, row, 1, row.peer == "torch-ddp" ? "torch-best" : row.peer);
+  const StepRow* alone = find_beside(rows, row, 1, row.peer == "torch-ddp" ? "torch-best" : "hocket");
   if (alone == nullptr) return std::nullopt;
   return ratio_of(row, *alone, 1.0 / row.workers);
 }

@@ -47,6 +47,14 @@ TEST(StepRows, EfficiencyOfDdpIsAgainstTorchAtItsBest) {
   EXPECT_FALSE(scaling_efficiency(rows, rows[3]));
 }
 
+// What the machine gives to workers that need not agree bounds what those can reach that do.
+TEST(StepRows, EfficiencyOfUnrelatedWorkersIsAgainstOneToo) {
+  std::vector<StepRow> rows = scaling_rows();
+  rows.push_back(step_row("mlp", 2, "unrelated", {196, 98, 39.2}));
+  EXPECT_DOUBLE_EQ(scaling_efficiency(rows, rows.back()).value().median, 0.98);
+  EXPECT_EQ(judge(rows).size(), 2U);
+}
+
 TEST(StepGoals, JudgeEfficiencyAndTheRatioToDdp) {
   const std::vector<StepRow> rows = scaling_rows();
   const std::vector<StepGoalResult> results = judge(rows);
