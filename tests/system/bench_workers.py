@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
-"""`hocket bench step --workers` gives a row of one worker and one of several, and leaves nothing running: neither at
-the end nor when it is interrupted. Figures themselves are not judged here."""
+"""`hocket bench step --workers` gives a row of one worker, one of several that train apart and one of several that train
+together, and leaves nothing running: neither at the end nor when it is interrupted. Figures themselves are not judged
+here."""
 
 import json
 import os
@@ -21,17 +22,17 @@ for transport in ["shm", "tcp"]:
     out, errors = bench.communicate()
     assert bench.returncode == 0 and not errors, errors
     assert_nothing_runs(bench)
-    one, both = json.loads(out)
-    for row, workers in [(one, 1), (both, 2)]:
-        assert (row["model"], row["peer"], row["workers"], row["threads"]) == ("mlp", "hocket", workers, 1), row
+    one, apart, both = json.loads(out)
+    for row, peer, workers in [(one, "hocket", 1), (apart, "unrelated", 2), (both, "hocket", 2)]:
+        assert (row["model"], row["peer"], row["workers"], row["threads"]) == ("mlp", peer, workers, 1), row
         assert 0 < row["p10"] <= row["items_per_second"] <= row["p90"] and len(row["samples"]) == 2, row
         assert 0 < row["share_of_peak"] < 1.5, row
-    assert "efficiency" not in one and 0 < both["efficiency"] < 2, both
+    assert "efficiency" not in one and 0 < apart["efficiency"] < 2 and 0 < both["efficiency"] < 2, (apart, both)
     assert both["settings"] == {"transport": transport}, both
 
 for how in [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]:
     bench = start(*BENCH, "--seconds", "60")
-    wait_for(lambda: len(members(bench)) > 4)  # The bench, one worker, two ranks, their coordinator.
+    wait_for(lambda: len(members(bench)) > 6)  # The bench, one worker, two apart, two ranks, their coordinator.
     os.kill(bench.pid, how)
     bench.communicate()
     assert_nothing_runs(bench)

@@ -11,7 +11,7 @@ from support.program import HOCKET, SMALL, refusal, rows, run, train
 
 DENSE = SMALL[:4]
 SPARSE = ["--model", "logreg", "--data", "synthetic:sparse,samples=20000,features=100000", "--optimizer", "sgd",
-          "--lr", 20, "--batch", 64]
+          "--lr", 1, "--batch", 64]
 
 # One thread goes the way of one worker, to the bit where the model is dense.
 alone = train(*DENSE, "--epochs", 2, "--threads", 1)
@@ -25,7 +25,7 @@ for sync in ("hogwild", "hogwild,rows=1", "hogwild,rows=1,locked=1"):
     two = train(*SPARSE, "--epochs", 2, "--workers", 2, "--sync", sync)
     assert two["workers"] == 2 and two["sync"] == sync and two["transport"] == "threads", two
     assert two["samples"] == 40000 and two["steps"] == serial["steps"] and two["bytes_sent"] == 0, two
-    assert two["test_loss"] < serial["test_loss"] + 0.05, (sync, two, serial)
+    assert two["test_loss"] < serial["test_loss"] + 0.02, (sync, two, serial)
     assert sum(rank["gradients_applied"] for rank in two["ranks"]) >= 626 and len(two["ranks"]) == 2, two
     assert two["hogwild"]["conflict_rate"] < 0.05 and two["hogwild"]["observed_updates"] > 0, two
 
