@@ -34,6 +34,7 @@ class Pack final : public Operator {
   double flops(const Node&, std::span<const Type>, std::span<const Type>) const override { return 0; }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
+    const Operands operands(in, std::vector<std::string_view>(in.size(), "x"));
     const IntList begins = node.attributes.list("begins");
     const std::int64_t size = required_integer(node, "size", 1);
     if (in.empty() || begins.size() != in.size()) {
@@ -41,8 +42,7 @@ class Pack final : public Operator {
     }
     std::int64_t end = 0;
     for (std::size_t i = 0; i < in.size(); ++i) {
-      if (in[i].dtype != in[0].dtype)
-        throw ConfigError("operand {} is {}, the first {}", i, name_of(in[i].dtype), name_of(in[0].dtype));
+      operands.expect_dtype_of(static_cast<int>(i), 0);
       if (begins[i] < end || begins[i] > size || in[i].shape.count() > size - begins[i]) {
         throw ConfigError("operand {} does not fit from {} on in a vector of {}", i, begins[i], size);
       }
