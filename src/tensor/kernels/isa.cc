@@ -27,6 +27,15 @@ bool tile_palette_is_described() {
   return cpuid(kTileLeaf, 0).eax >= 1 && cpuid(kTileLeaf, 1).eax != 0;
 }
 
+// Of AMD's processors, 0 of others.
+unsigned amd_family() {
+  constexpr unsigned kAuth = 0x68747541;  // "Auth", of AuthenticAMD.
+  const unsigned version = cpuid(1, 0).eax;
+  return cpuid(0, 0).ebx == kAuth ? ((version >> 8) & 0xF) + ((version >> 20) & 0xFF) : 0;
+}
+
+constexpr unsigned kZen3And4 = 0x19;
+
 }  // namespace
 
 IsaReport cpu_report() {
@@ -48,12 +57,9 @@ IsaReport cpu_report() {
   return report;
 }
 
-bool adds_beside_products() {
-  constexpr unsigned kAuth = 0x68747541, kZen3 = 0x19;  // "Auth", of AuthenticAMD.
-  const unsigned version = cpuid(1, 0).eax;
-  const unsigned family = ((version >> 8) & 0xF) + ((version >> 20) & 0xFF);
-  return cpuid(0, 0).ebx == kAuth && family >= kZen3;
-}
+bool strassen_pays() { return amd_family() == kZen3And4; }
+
+bool adds_beside_products() { return amd_family() >= kZen3And4; }
 
 void cap_dnnl_isa() {
   static std::once_flag once;

@@ -16,6 +16,10 @@ struct IsaReport {
 // Asks CPUID. Thread-safe.
 IsaReport cpu_report();
 
+// Whether products by Strassen's algorithm are known to be faster than oneDNN's on such a processor: on AMD's
+// Zen 3 and 4, not on Intel's (docs/decisions/009-strassen.md). Thread-safe.
+bool strassen_pays();
+
 // Whether additions of vectors run beside as many multiply-adds, on units of their own: AMD's do since Zen 3.
 // Thread-safe.
 bool adds_beside_products();

@@ -9,10 +9,10 @@
 #include "tensor/kernels/threads.h"
 #include "tensor/kernels/transposed_matmul.h"
 
-// f32 products, but for large ones (strassen_matmul.h), go through oneDNN's sgemm, which packs its operands
-// itself and comes within a tenth of the processor's peak for every shape of the bundled models; bias and
-// activation follow while a tile is in cache. Tiles depend on the shape alone, so that the result does not
-// depend on the number of threads. bf16 operands go through a primitive.
+// f32 products, but for large ones on some processors (strassen_matmul.h), go through oneDNN's sgemm, which
+// packs its operands itself and comes within a tenth of the processor's peak for most shapes of the bundled
+// models; bias and activation follow while a tile is in cache. Tiles depend on the shape alone, so that the
+// result does not depend on the number of threads. bf16 operands go through a primitive.
 namespace hocket::kernel {
 namespace {
 
@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kTile = 256;
 // Of k, where a is transposed: packing a tall operand at once thrashes the caches.
 constexpr std::int64_t kTransposedSlice = 128;
+constexpr std::int64_t kPartRows = 64;  // Of the gradient of a weight: the least that it is made of in parts.
 
 class SgemmKernel final : public Kernel {
  public:
@@ -27,27 +28,17 @@ class SgemmKernel final : public Kernel {
   SgemmKernel(const MatmulSpec& spec, bool swap) : spec_(spec), swap_(swap) {
     cap_dnnl_isa();
     slice_ = spec.ta && spec.k > 2 * kTransposedSlice ? kTransposedSlice : spec.k;
-    tile_rows_ = tile_of(spec.m);
+    runs_in_parts_ = spec.batch == 1 && spec.ta && !spec.tb && slice_ == spec.k && spec.m > kPartRows;
+    tile_rows_ = runs_in_parts_ ? kPartRows : tile_of(spec.m);
     tile_columns_ = tile_rows_ == spec.m ? tile_of(spec.n) : spec.n;
   }
 
-  void run(Buffers in, Buffers out, std::byte*) const override {
-    adopt_num_threads();
-    const auto* a = reinterpret_cast<const float*>(in[swap_ ? 1 : 0]);
-    const auto* b = reinterpret_cast<const float*>(in[swap_ ? 0 : 1]);
-    const auto* bias = spec_.has_bias ? reinterpret_cast<const float*>(in[2]) : nullptr;
-    auto* y = reinterpret_cast<float*>(out[0]);
-    const std::int64_t down = tiles(spec_.m, tile_rows_);
-    const std::int64_t across = tiles(spec_.n, tile_columns_);
-    parallel_for(spec_.batch * down * across, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t batch = i / (down * across);
-        const std::int64_t row = i / across % down * tile_rows_;
-        const std::int64_t column = i % across * tile_columns_;
-        multiply(a + batch * spec_.m * spec_.k, b + batch * spec_.k * spec_.n, bias,
-                 y + batch * spec_.m * spec_.n, row, column);
-      }
-    });
+  void run(Buffers in, Buffers out, std::byte*) const override { multiply_rows(0, spec_.m, in, out); }
+
+  // The gradient of a weight, a transposed, by its rows.
+  std::int64_t part_unit() const override { return runs_in_parts_ ? kPartRows * spec_.n : 0; }
+  void run_part(std::int64_t begin, std::int64_t end, Buffers in, Buffers out, std::byte*) const override {
+    multiply_rows(begin / spec_.n, end / spec_.n, in, out);
   }
 
  private:
@@ -55,6 +46,26 @@ class SgemmKernel final : public Kernel {
     return size >= 4 * kTile ? 2 * kTile : size >= 2 * kTile ? kTile : size;
   }
   static std::int64_t tiles(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
+
+  // Rows `first` to `end` of each product of the batch; `first` begins a tile.
+  void multiply_rows(std::int64_t first, std::int64_t end, Buffers in, Buffers out) const {
+    adopt_num_threads();
+    const auto* a = reinterpret_cast<const float*>(in[swap_ ? 1 : 0]);
+    const auto* b = reinterpret_cast<const float*>(in[swap_ ? 0 : 1]);
+    const auto* bias = spec_.has_bias ? reinterpret_cast<const float*>(in[2]) : nullptr;
+    auto* y = reinterpret_cast<float*>(out[0]);
+    const std::int64_t down = tiles(end - first, tile_rows_);
+    const std::int64_t across = tiles(spec_.n, tile_columns_);
+    parallel_for(spec_.batch * down * across, 1, [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i) {
+        const std::int64_t batch = i / (down * across);
+        const std::int64_t row = first + i / across % down * tile_rows_;
+        const std::int64_t column = i % across * tile_columns_;
+        multiply(a + batch * spec_.m * spec_.k, b + batch * spec_.k * spec_.n, bias,
+                 y + batch * spec_.m * spec_.n, row, column);
+      }
+    });
+  }
 
   // The tile of one product that starts at (row, column).
   void multiply(const float* a, const float* b, const float* bias, float* y, std::int64_t row,
@@ -73,7 +84,7 @@ class SgemmKernel final : public Kernel {
   }
 
   MatmulSpec spec_;
-  bool swap_;
+  bool swap_, runs_in_parts_;
   std::int64_t tile_rows_, tile_columns_, slice_;
 };
 
@@ -131,7 +142,9 @@ class DnnlMatmul final : public Kernel {
 std::unique_ptr<Kernel> make_product(const MatmulSpec& spec, bool swap) {
   if (spec.dtype != DType::f32 || spec.m * spec.n * spec.k * spec.batch == 0) return nullptr;
   if (spec.input_dtype == DType::f32) {
-    if (std::unique_ptr<Kernel> strassen = make_strassen_matmul(spec, swap)) return strassen;
+    if (strassen_pays()) {
+      if (std::unique_ptr<Kernel> strassen = make_strassen_matmul(spec, swap)) return strassen;
+    }
     std::unique_ptr<Kernel> transposed = swap ? nullptr : make_transposed_matmul(spec);
     return transposed != nullptr ? std::move(transposed) : std::make_unique<SgemmKernel>(spec, swap);
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tensor/kernels/in_parts.h"
 #include "tensor/kernels/matrix.h"
 #include "tensor/kernels/oracle.h"
 #include "tensor/reference/matrix.h"
@@ -57,6 +58,33 @@ TEST(Matmul, AgreesWithTheReferenceWhereAnOperandIsTransposedFirst) {
                  4 * kSumTolerance);
     check_matmul({.m = 45, .n = 301, .k = 70, .tb = true, .has_bias = has_bias, .activation = activation});
     check_matmul({.m = 64, .n = 64, .k = 64, .tb = true, .has_bias = has_bias, .activation = activation});
+  }
+}
+
+TEST(Matmul, AgreesWithTheReferenceWhereRowsOfBArePagesApart) {
+  for (const bool has_bias : {false, true}) {
+    check_matmul({.m = 1030,
+                  .n = 1024,
+                  .k = has_bias ? 70 : 1100,
+                  .has_bias = has_bias,
+                  .activation = has_bias ? Activation::relu : Activation::none},
+                 4 * kSumTolerance);
+  }
+}
+
+// Of a few rows of a batch: where Strassen's products pay, those of small layers are plain.
+TEST(Matmul, PartsMakeTheSameBits) {
+  const MatmulSpec specs[] = {
+      {.m = 32, .n = 200, .k = 70, .tb = true, .has_bias = true, .activation = Activation::relu},
+      {.m = 128, .n = 512, .k = 784, .tb = true, .has_bias = true},
+      {.m = 200, .n = 33, .k = 12, .ta = true},
+      {.m = 512, .n = 784, .k = 128, .ta = true}};
+  for (const MatmulSpec& s : specs) {
+    for (const std::int64_t units : {1, 3}) {
+      expect_same(with_threads(units == 3 ? 2 : 1, std::make_unique<InParts>(s, make_matmul(s), units)),
+                  make_matmul(s), matmul_operands(s), {Operand(DType::f32, s.m * s.n)}, 0,
+                  fmt::format("{}x{}x{}, {} units a part", s.m, s.n, s.k, units));
+    }
   }
 }
 

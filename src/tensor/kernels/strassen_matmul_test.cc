@@ -7,10 +7,10 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "hwy/targets.h"
+#include "tensor/kernels/in_parts.h"
 #include "tensor/kernels/matrix.h"
 #include "tensor/kernels/oracle.h"
 #include "tensor/reference/matrix.h"
@@ -121,40 +121,6 @@ TEST(StrassenMatmul, WorkersWhoShareABatchRoundAsOne) {
   }
 }
 
-// A layer whose weight arrives, or a gradient of a weight that leaves, part by part of so many units: a part
-// that is read too early is NaN, one that is written too late is lost.
-class InParts final : public Kernel {
- public:
-  InParts(const MatmulSpec& s, bool in_pairs, std::int64_t units)
-      : is_layer_(s.tb),
-        count_(is_layer_ ? s.n * s.k : s.m * s.n),
-        units_(units),
-        kernel_(make_strassen_matmul(s, false, in_pairs)) {}
-
-  void run(Buffers in, Buffers out, std::byte* scratch) const override {
-    const Operand here(DType::f32, count_);
-    std::fill_n(here.as<float>(), count_, std::numeric_limits<float>::quiet_NaN());
-    std::vector<std::byte*> from(in.begin(), in.end()), to(out.begin(), out.end());
-    (is_layer_ ? from[1] : to[0]) = here.data();
-    const std::int64_t part = units_ * kernel_->part_unit();
-    ASSERT_GT(part, 0);
-    for (std::int64_t begin = 0; begin < count_; begin += part) {
-      const std::int64_t end = std::min(begin + part, count_);
-      const auto bytes = static_cast<std::size_t>(end - begin) * sizeof(float);
-      const std::int64_t at = begin * static_cast<std::int64_t>(sizeof(float));
-      if (is_layer_) std::memcpy(here.data() + at, in[1] + at, bytes);
-      kernel_->run_part(begin, end, from, to, scratch);
-      if (!is_layer_) std::memcpy(out[0] + at, here.data() + at, bytes);
-    }
-  }
-  std::size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
-
- private:
-  bool is_layer_;
-  std::int64_t count_, units_;
-  std::unique_ptr<Kernel> kernel_;
-};
-
 TEST(StrassenMatmul, PartsMakeTheSameBits) {
   if (!is_used()) GTEST_SKIP() << "no AVX2 here: all products are oneDNN's";
   const MatmulSpec specs[] = {
@@ -165,7 +131,8 @@ TEST(StrassenMatmul, PartsMakeTheSameBits) {
   for (const MatmulSpec& s : specs) {
     for (const bool in_pairs : {false, true}) {
       for (const std::int64_t units : {1, 3, 8}) {
-        expect_same(with_threads(units == 3 ? 2 : 1, std::make_unique<InParts>(s, in_pairs, units)),
+        expect_same(with_threads(units == 3 ? 2 : 1, std::make_unique<InParts>(
+                                                         s, make_strassen_matmul(s, false, in_pairs), units)),
                     make_strassen_matmul(s, false, in_pairs), operands(s), {Operand(DType::f32, s.m * s.n)},
                     0, fmt::format("{}x{}x{}, {} units a part, in_pairs={}", s.m, s.n, s.k, units, in_pairs));
       }

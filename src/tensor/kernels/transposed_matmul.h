@@ -7,9 +7,9 @@
 
 namespace hocket::kernel {
 
-// y = act(a·bᵀ + bias) in f32, with one operand transposed beforehand. Null where that does not pay: where b
-// is not transposed, a is, there are several products, or one is small. The operands are those of
-// make_matmul.
+// y = act(a·op(b) + bias) in f32, with one operand transposed, or copied, beforehand. Null where that does
+// not pay: where a is transposed, b is neither transposed nor has rows of whole pages, there are several
+// products, or one is small. The operands are those of make_matmul. With few rows of a it runs in parts.
 std::unique_ptr<Kernel> make_transposed_matmul(const MatmulSpec& spec);
 
 }  // namespace hocket::kernel
