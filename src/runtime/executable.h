@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -111,13 +112,19 @@ class Executable {
     std::vector<std::size_t> arrivals;  // The messages that it reads, by number.
     std::optional<std::size_t> sent;    // The message that it is.
   };
-  // Behind what an exchange begins.
+  // Where gradients that are summed together are cut: the places in their memory where parts and gradients
+  // begin, none where none is cut, and the elements of each gradient at which its parts end.
+  struct Cuts {
+    std::vector<std::size_t> places;
+    std::vector<std::vector<std::int64_t>> ends;
+  };
+  // Behind what an exchange begins: a part of a gradient, which may be made at once with the others.
   struct Starter {
     Instruction* instruction = nullptr;
-    std::size_t index = 0;  // Of its part.
+    std::size_t index = 0;  // Of the part,
+    bool is_whole = true;   // if there are any.
     bool operator==(const Starter&) const = default;
-    bool is_whole() const { return instruction->parts.size() == 1; }
-    Part& part() const { return instruction->parts[index]; }
+    Part& part() const { return instruction->parts[std::min(index, instruction->parts.size() - 1)]; }
   };
   // What an exchange works on: the operands of its node or, of gradients that are made in parts, what lies
   // from `begin` to `end` of their memory.
@@ -156,9 +163,10 @@ class Executable {
   void prepare_exchange(const Node& node, Instruction& instruction, Sources& sources,
                         std::size_t piece_bytes);
   Instruction* maker_of(const Node& node, std::size_t input, const Sources& sources);
-  std::vector<std::size_t> cut_makers(const Node& node, const Instruction& instruction,
-                                      const Sources& sources, std::size_t piece_bytes);
-  Starter starter_of(const Node& node, Instruction& instruction, const Sources& sources, std::size_t place);
+  Cuts cut_makers(const Node& node, const Instruction& instruction, const Sources& sources,
+                  std::size_t piece_bytes);
+  Starter starter_of(const Node& node, Instruction& instruction, const Sources& sources, const Cuts& cuts,
+                     std::size_t place);
   std::size_t add_exchange(const CollectiveKernel& kernel, std::size_t first, std::size_t count,
                            const Instruction& instruction);
   std::optional<std::unordered_map<ValueId, std::size_t>> late_writers() const;
@@ -166,6 +174,10 @@ class Executable {
   void cut_update(Instruction& reader, Instruction& update, std::size_t piece_bytes);
   // common_updates.cc
   void prepare_common_updates();
+  // Updates make the sums that they read; other exchanges, such as those of an evaluation, begin as always.
+  bool sums_in_update(const Bindings& bindings) const {
+    return bindings.are_common && can_have_common_weights();
+  }
   bool is_common_update(const Instruction& instruction) const;
   void update_common(Slot& slot, const Bindings& bindings, const Observer* observer);
   void update_range(std::size_t begin, std::size_t end, Slot& slot, const Bindings& bindings);

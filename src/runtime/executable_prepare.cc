@@ -36,7 +36,9 @@ struct Executable::Sources {
 
 namespace {
 
-constexpr std::int64_t kMostParts = 4;  // Of a weight: with each, ranks wait for each other once more.
+constexpr std::int64_t kMostParts = 4;   // Of a weight: with each, ranks wait for each other once more.
+constexpr std::int64_t kUnitRows = 64;   // Of a weight, which a part of its gradient has a multiple of.
+constexpr std::int64_t kMostRows = 256;  // Of a batch: with more, gradients do not run in parts.
 
 // Where a weight of so many elements is cut: in parts of whole units, as even as they can be and of at least
 // `least` bytes.
@@ -47,6 +49,17 @@ std::vector<std::int64_t> ends_of_parts(std::int64_t count, std::int64_t unit, s
   std::vector<std::int64_t> ends;
   for (std::int64_t i = 1; i <= parts; ++i) ends.push_back(i == parts ? count : i * units / parts * unit);
   return ends;
+}
+
+// Of what the parts of a weight's gradient consist, in elements; 0 where it has none. By shapes alone: ranks
+// must sum the same, also where their processors have kernels that run otherwise.
+std::int64_t unit_of_gradient(const Graph& graph, const Node& maker) {
+  const Type& type = graph.value(maker.outputs[0]).type;
+  if (maker.op->name() != "matmul_dw" || type.dtype != DType::f32) return 0;
+  const Shape& x = graph.value(maker.inputs[0]).type.shape;
+  const Shape& weight = type.shape;
+  const std::int64_t rows = x.count(0, x.rank() - 1);
+  return rows <= kMostRows && weight[0] >= 2 * kUnitRows ? kUnitRows * weight.count(1, weight.rank()) : 0;
 }
 
 }  // namespace
@@ -109,9 +122,9 @@ void Executable::prepare(KernelSet kernels, std::size_t piece_bytes) {
 // beside it in its bucket another.
 void Executable::prepare_exchange(const Node& node, Instruction& instruction, Sources& sources,
                                   std::size_t piece_bytes) {
-  const std::vector<std::size_t> cuts = cut_makers(node, instruction, sources, piece_bytes);
+  const Cuts cuts = cut_makers(node, instruction, sources, piece_bytes);
   auto owned = std::make_unique<CollectiveKernel>(*graph_, node, instruction.operands, *communicator_,
-                                                  piece_bytes, cuts);
+                                                  piece_bytes, cuts.places);
   const CollectiveKernel& kernel = *owned;
   kernels_.push_back(std::move(owned));
   if (!kernel.is_deferrable()) {
@@ -120,15 +133,15 @@ void Executable::prepare_exchange(const Node& node, Instruction& instruction, So
   }
   const std::size_t first_exchange = exchanges_.count();
   std::size_t first = 0;
-  Starter starter{&instruction, 0};
+  Starter starter{&instruction};
   const auto add = [&](std::size_t end) {
     if (end == first) return;
     starter.part().starting.push_back(add_exchange(kernel, first, end - first, instruction));
     first = end;
   };
-  for (std::size_t piece = 0; piece < kernel.pieces() && !cuts.empty(); ++piece) {
-    const Starter next = starter_of(node, instruction, sources, kernel.place_of_piece(piece));
-    const bool is_joined = next == starter || (next.is_whole() && starter.is_whole());
+  for (std::size_t piece = 0; piece < kernel.pieces() && !cuts.places.empty(); ++piece) {
+    const Starter next = starter_of(node, instruction, sources, cuts, kernel.place_of_piece(piece));
+    const bool is_joined = next == starter || (next.is_whole && starter.is_whole);
     if (!is_joined) add(piece);
     const bool is_later = next.instruction == &instruction ||
                           (starter.instruction != &instruction && next.instruction > starter.instruction);
@@ -157,47 +170,52 @@ Executable::Instruction* Executable::maker_of(const Node& node, std::size_t inpu
   return &sequence_of(node).instructions[found->second.at];
 }
 
-// Cuts the instructions that can make a large gradient of the node in parts. The places in the gradients'
-// memory where parts and gradients begin; none where none is cut.
-std::vector<std::size_t> Executable::cut_makers(const Node& node, const Instruction& instruction,
-                                                const Sources& sources, std::size_t piece_bytes) {
+// Cuts the large gradients that the node sums and, where they can run in parts, the instructions that make
+// them.
+Executable::Cuts Executable::cut_makers(const Node& node, const Instruction& instruction,
+                                        const Sources& sources, std::size_t piece_bytes) {
   if (node.op->name() != "all_reduce" || node.phase != Phase::backward || !communicator_->overlaps())
     return {};
-  std::vector<std::size_t> cuts;
+  Cuts cuts;
   bool is_cut = false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const Location at = instruction.operands[i];
     if (at.space != Space::gradient || at != instruction.operands[instruction.inputs + i]) return {};
-    cuts.push_back(at.offset);
     Instruction* maker = maker_of(node, i, sources);
-    const std::int64_t unit = maker == nullptr || maker->kernel == nullptr ? 0 : maker->kernel->part_unit();
-    if (unit == 0 || node_of(*maker).op->name() != "matmul_dw") continue;
-    const auto ends = ends_of_parts(graph_->value(node.inputs[i]).type.shape.count(), unit, piece_bytes);
-    maker->parts.resize(ends.size());
-    for (std::size_t part = 0; part < ends.size(); ++part) {
-      if (part > 0) cuts.push_back(at.offset + static_cast<std::size_t>(ends[part - 1]) * sizeof(float));
-      maker->parts[part].end = ends[part];
+    const std::int64_t unit = maker == nullptr ? 0 : unit_of_gradient(*graph_, node_of(*maker));
+    const std::int64_t count = graph_->value(node.inputs[i]).type.shape.count();
+    std::vector<std::int64_t> ends{count};
+    if (unit > 0) ends = ends_of_parts(count, unit, piece_bytes);
+    cuts.places.push_back(at.offset);
+    for (std::size_t part = 0; part + 1 < ends.size(); ++part)
+      cuts.places.push_back(at.offset + static_cast<std::size_t>(ends[part]) * sizeof(float));
+    const std::int64_t least = ends.size() == 1 || maker->kernel == nullptr ? 0 : maker->kernel->part_unit();
+    if (least > 0 && unit % least == 0) {
+      maker->parts.resize(ends.size());
+      for (std::size_t part = 0; part < ends.size(); ++part) maker->parts[part].end = ends[part];
     }
     is_cut = is_cut || ends.size() > 1;
+    cuts.ends.push_back(std::move(ends));
   }
-  std::sort(cuts.begin(), cuts.end());
-  return is_cut ? cuts : std::vector<std::size_t>{};
+  std::sort(cuts.places.begin(), cuts.places.end());
+  return is_cut ? cuts : Cuts{};
 }
 
 // Behind what the gradient at `place` can be summed: the node itself where that is not known.
 Executable::Starter Executable::starter_of(const Node& node, Instruction& instruction, const Sources& sources,
-                                           std::size_t place) {
+                                           const Cuts& cuts, std::size_t place) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const std::size_t begin = instruction.operands[i].offset;
     if (place < begin || place >= begin + bytes_of(graph_->value(node.inputs[i]).type)) continue;
     Instruction* maker = maker_of(node, i, sources);
     if (maker == nullptr) break;
     const auto element = static_cast<std::int64_t>((place - begin) / sizeof(float));
+    const std::vector<std::int64_t>& ends = cuts.ends[i];
     std::size_t part = 0;
-    while (part + 1 < maker->parts.size() && maker->parts[part].end <= element) ++part;
-    return {maker, part};
+    while (part + 1 < ends.size() && ends[part] <= element) ++part;
+    return {maker, part, ends.size() == 1};
   }
-  return {&instruction, 0};
+  return {&instruction};
 }
 
 std::size_t Executable::add_exchange(const CollectiveKernel& kernel, std::size_t first, std::size_t count,

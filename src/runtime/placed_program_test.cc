@@ -6,7 +6,6 @@
 #include "graph/passes/passes.h"
 #include "nn/layers.h"
 #include "runtime/mesh_training.h"
-#include "tensor/kernels/matrix.h"
 #include "tensor/kernels/threads.h"
 
 namespace hocket {
@@ -131,13 +130,14 @@ TEST(PlacedProgram, MayUpdateWhileTheNextForwardRuns) {
 }
 
 // How many exchanges a step of two ranks has, with gradients of 512 × 256 and 12 × 512 and two of bias.
-std::size_t exchanges_of_mlp(std::int64_t rows, std::size_t bucket_bytes) {
+std::size_t exchanges_of_mlp(std::int64_t rows, std::size_t bucket_bytes,
+                             KernelSet kernels = KernelSet::fast) {
   std::size_t found = 0;
   const auto body = [&](std::unique_ptr<Transport> transport) {
     MeshGroups groups(std::move(transport), Mesh::parse("dp=2", 2));
     Communicator communicator(groups, true);
     ProgramOptions options = reference_options();
-    options.kernels = KernelSet::fast;
+    options.kernels = kernels;
     options.communicator = &communicator;
     options.bucket_bytes = bucket_bytes;
     options.place.mesh = groups.mesh();
@@ -150,13 +150,19 @@ std::size_t exchanges_of_mlp(std::int64_t rows, std::size_t bucket_bytes) {
 }
 
 TEST(PlacedProgram, SumsALargeGradientInPartsAsTheyAreMade) {
-  const MatmulSpec gradient{.m = 128, .n = 512, .k = 256, .tb = true};
-  if (kernel::make_matmul_dw(gradient)->part_unit() == 0)
-    GTEST_SKIP() << "no AVX2 here: no product runs in parts";
   EXPECT_EQ(exchanges_of_mlp(256, std::size_t{1} << 16), 4U + 1);  // And the others of its bucket.
   EXPECT_EQ(exchanges_of_mlp(256, std::size_t{1} << 18), 2U + 1);
   EXPECT_EQ(exchanges_of_mlp(256, std::size_t{1} << 20), 1U);
-  EXPECT_EQ(exchanges_of_mlp(12, std::size_t{1} << 16), 1U);  // Made by oneDNN, as a whole.
+  EXPECT_EQ(exchanges_of_mlp(12, std::size_t{1} << 16), 4U + 1);
+  EXPECT_EQ(exchanges_of_mlp(1024, std::size_t{1} << 16), 1U);
+}
+
+// Ranks whose processors have other kernels must sum the same.
+TEST(PlacedProgram, SumsTheSamePartsWhateverTheKernels) {
+  for (const std::int64_t rows : {12, 256}) {
+    EXPECT_EQ(exchanges_of_mlp(rows, std::size_t{1} << 16, KernelSet::reference),
+              exchanges_of_mlp(rows, std::size_t{1} << 16));
+  }
 }
 
 // What is left to the next forward must not lie where that writes: not with clipping, whose factor does, nor
