@@ -64,7 +64,7 @@ void Executable::run(Phase phase, Slot& slot, const Bindings& bindings, const Ob
     for (std::size_t part = 0; part < instruction.parts.size(); ++part)
       run_part(instruction, part, slot, bindings);
     if (!transfers_.empty()) communicator_->links().progress();
-    const bool is_left_to_update = bindings.are_common && !instruction.parts[0].starting.empty();
+    const bool is_left_to_update = sums_in_update(bindings) && !instruction.parts[0].starting.empty();
     if (observer != nullptr && !is_left_to_update) (*observer)(instruction.node);
   }
   if (phase == Phase::forward) finish_update();
@@ -129,7 +129,7 @@ void Executable::run_part(const Instruction& instruction, std::size_t index, Slo
       instruction.kernel->run_part(begin, part.end, in, out, scratch_.data());
     }
   }
-  if (bindings.are_common) return;  // Updates make the sums that they read.
+  if (sums_in_update(bindings)) return;
   for (const std::size_t number : part.starting) {
     const Exchanged& exchanged = exchanged_[number];
     const Buffers operands = resolve(exchanged.node, exchanged.operands, slot, bindings);

@@ -190,15 +190,12 @@ Program::Program(const Graph& forward, const ProgramOptions& options) : layouts_
   pieces_[Role::state] = std::move(training.states);
 }
 
-StepMemory::StepMemory(const StepLayouts& layouts, Communicator* communicator, bool is_common)
-    : parameters(is_common ? Arena(communicator->gradients()->allocate_common(layouts.parameters.bytes()))
-                           : Arena(layouts.parameters.bytes())),
+StepMemory::StepMemory(const StepLayouts& layouts, Communicator* communicator)
+    : parameters(layouts.parameters.bytes()),
       gradients(communicator == nullptr ? Arena(layouts.gradients.bytes())
                                         : Arena(communicator->allocate_gradients(layouts.gradients.bytes()))),
       buffers(layouts.buffers.bytes()),
-      state(is_common ? Arena(communicator->gradients()->allocate_common(layouts.state.bytes()))
-                      : Arena(layouts.state.bytes())),
-      owners(is_common ? communicator->gradients() : nullptr) {}
+      state(layouts.state.bytes()) {}
 
 StepMemory::StepMemory(const StepLayouts& layouts, const Allocate& allocate)
     : parameters(allocate(layouts.parameters.bytes())),
@@ -207,25 +204,26 @@ StepMemory::StepMemory(const StepLayouts& layouts, const Allocate& allocate)
       state(layouts.state.bytes()) {}
 
 void StepMemory::initialize(const Program& program, std::uint64_t seed) {
-  meet();
-  for (const Arena* arena : {&parameters, &gradients, &buffers, &state}) {
-    if (is_writer() || (arena != &parameters && arena != &state))
-      std::fill(arena->bytes().begin(), arena->bytes().end(), std::byte{0});
-  }
+  for (const Arena* arena : {&parameters, &gradients, &buffers, &state})
+    std::fill(arena->bytes().begin(), arena->bytes().end(), std::byte{0});
   for (const auto& [role, arena] :
        {std::pair(Role::parameter, &parameters), std::pair(Role::buffer, &buffers)}) {
-    if (role == Role::parameter && !is_writer()) continue;
     for (const Piece& piece : program.pieces(role)) {
       const Tensor whole(piece.source.type.dtype, piece.source.type.shape);
       hocket::initialize(piece.source, seed, whole);
       copy_piece(whole, piece, view_of(*arena, piece));
     }
   }
-  meet();
 }
 
-void StepMemory::meet() const {
-  if (owners != nullptr) owners->barrier();
+void StepMemory::share(Group& ranks) {
+  for (Arena* own : {&parameters, &state}) {
+    Arena common(ranks.allocate_common(own->size()));
+    if (ranks.rank() == 0) std::copy(own->bytes().begin(), own->bytes().end(), common.data());
+    *own = std::move(common);
+  }
+  are_common = true;
+  ranks.barrier();
 }
 
 void copy_piece(const Tensor& whole, const Piece& piece, const Tensor& own) {

@@ -85,24 +85,22 @@ struct StepMemory {
   Arena gradients;
   Arena buffers;
   Arena state;
-  Group* owners = nullptr;  // The ranks that have parameters and state in common; null: this one alone.
+  bool are_common = false;  // Parameters and state, with other ranks.
 
-  // With a communicator, gradients lie where other ranks can read them, and where `is_common` the ranks along
-  // dp have one memory for parameters and state; all of them make theirs at the same time.
-  explicit StepMemory(const StepLayouts& layouts, Communicator* communicator = nullptr,
-                      bool is_common = false);
+  // With a communicator, gradients lie where other ranks can read them.
+  explicit StepMemory(const StepLayouts& layouts, Communicator* communicator = nullptr);
   // With memory from `allocate`, zero and 64-byte aligned, for all but the state.
   using Allocate = std::function<std::span<std::byte>(std::size_t bytes)>;
   StepMemory(const StepLayouts& layouts, const Allocate& allocate);
   Bindings bindings() const {
-    return {parameters.data(), gradients.data(), buffers.data(), state.data(), owners != nullptr};
+    return {parameters.data(), gradients.data(), buffers.data(), state.data(), are_common};
   }
-  // Whether this rank is the one that may write parameters and state other than by a step.
-  bool is_writer() const { return owners == nullptr || owners->rank() == 0; }
-  void meet() const;  // Of the owners: before and after one of them writes.
 
   // Sets parameters and buffers to their initial values and the rest to zero.
   void initialize(const Program& program, std::uint64_t seed);
+  // From now on these ranks, which share memory, have parameters and state once: as the first of them has
+  // them now. All of them call it; nothing but steps may write there afterwards.
+  void share(Group& ranks);
 };
 
 // Copies the piece of a global tensor.

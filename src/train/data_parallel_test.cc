@@ -162,6 +162,7 @@ TEST(DataParallel, HasWeightsInCommonWhereSumsAreDirect) {
     const auto body = [&](std::unique_ptr<Transport> transport) {
       Team team(std::move(transport), workers(2), false);
       Session session(options, data.train->info(), team);
+      session.share_weights(options);
       places[static_cast<std::size_t>(team.rank())] = session.memory().parameters.data();
       team.communicator()->gradients()->barrier();
     };
@@ -285,6 +286,7 @@ std::vector<std::string> disagreement(const std::function<void(TrainOptions&)>& 
   const std::atomic<bool> stop{false};
   return run_ranks(2, [&](std::unique_ptr<Transport> transport) {
     TrainOptions options = data_parallel_options();
+    options.dtype = "f32";  // Workers that agree have weights in common.
     if (transport->rank() == 1) change(options);
     TrainObserver nobody;
     Team team(std::move(transport), workers(2));
@@ -300,6 +302,9 @@ TEST(DataParallel, RefusesWorkersThatDiffer) {
     EXPECT_EQ(error, "rank 1 has seed '9' and rank 0 has '1': they must be the same on all ranks");
   for (const std::string& error : disagreement([](TrainOptions& options) { options.bucket = 64; }))
     EXPECT_EQ(error, "rank 1 has bucket '64' and rank 0 has '0': they must be the same on all ranks");
+  for (const std::string& error : disagreement([](TrainOptions& options) { options.gradient_norms = true; }))
+    EXPECT_EQ(error,
+              "rank 1 has gradient norms 'true' and rank 0 has 'false': they must be the same on all ranks");
 }
 
 TEST(DataParallel, FailsOnAllWorkersWhereOneCannotStart) {

@@ -181,10 +181,7 @@ Session::Session(const TrainOptions& options, const DataInfo& info, Team& team)
   ProgramOptions program = program_options(options, *model_, team.mesh(), team.rank(), overlaps);
   program.communicator = communicator;
   program_ = std::make_unique<Program>(*model_, program);
-  // Norms are of whole sums.
-  const bool is_common = program_->training().can_have_common_weights() && !options.gradient_norms &&
-                         plan_sums(options, team).is_direct();
-  memory_ = std::make_unique<StepMemory>(program_->layouts(), communicator, is_common);
+  memory_ = std::make_unique<StepMemory>(program_->layouts(), communicator);
   memory_->initialize(*program_, options.seed);
   if (!program_->copies().empty() &&
       (options.zero == 3 || PipelinePlan::parse(options, team.mesh()).is_stream())) {
@@ -206,6 +203,13 @@ Session::Session(const TrainOptions& options, const DataInfo& info, Team& team,
   program_ = std::make_unique<Program>(*model_, program);
   memory_ = std::make_unique<StepMemory>(program_->layouts(), allocate);
   memory_->initialize(*program_, options.seed);
+}
+
+// Norms are of whole sums.
+void Session::share_weights(const TrainOptions& options) {
+  if (program_->training().can_have_common_weights() && !options.gradient_norms &&
+      plan_sums(options, team_).is_direct())
+    memory_->share(*team_.communicator()->gradients());
 }
 
 std::int64_t Session::parameter_count() const { return size_of_model(*model_).parameters; }
@@ -313,8 +317,7 @@ void Session::restore(const CheckpointReader& checkpoint, bool with_optimizer, c
         throw ConfigError("the checkpoint has no {} that fits; it was made with another optimizer or model",
                           part.name);
       }
-      if (role == Role::buffer || memory_->is_writer())
-        checkpoint.read(part, view_of(arena_of(role), piece).bytes());
+      checkpoint.read(part, view_of(arena_of(role), piece).bytes());
     }
   }
 }

@@ -56,11 +56,14 @@ class Session {
   std::int64_t parameter_count() const;
   std::int64_t micro_batch() const { return micro_batch_; }  // Samples of it in one replica.
 
+  // From now on ranks along dp that share memory have weights and optimizer state in common, where updates as
+  // the options want them allow it. All ranks call it, with the same values and options.
+  void share_weights(const TrainOptions& options);
+
   // What this rank speaks for, as views of this session's memory: to be saved before the next step.
   Checkpoint checkpoint() const;
   // Reads what this rank has of each tensor, however the checkpoint's ranks had cut it. Throws ConfigError
-  // when it is of another model or optimizer, and DataError. `prefix`: of the tensors' names. Ranks that have
-  // weights in common must meet before they use them.
+  // when it is of another model or optimizer, and DataError. `prefix`: of the tensors' names.
   void restore(const CheckpointReader& checkpoint, bool with_optimizer, const std::string& prefix = "");
 
   // Parameters that other stages of a pipeline train, as inputs of this one's graphs: brings them up to date.

@@ -47,6 +47,7 @@ class Training {
       require_agreement(team_, claims);
     }
     resume();
+    session_.share_weights(options_);
     adopt(sums_, team_, replica_.exchanged().size());
   }
 

@@ -101,9 +101,9 @@ StepLoop::StepLoop(const StepSetup& setup, Communicator* communicator)
       build_model(parse_model(setup.name), setup.sample, setup.batch * share_.count);
   flops_ = training_flops(*forward) / share_.count;
   program_ = std::make_unique<Program>(*forward, options);
-  memory_ = std::make_unique<StepMemory>(program_->layouts(), communicator,
-                                         program_->training().can_have_common_weights());
+  memory_ = std::make_unique<StepMemory>(program_->layouts(), communicator);
   memory_->initialize(*program_, kSeed);
+  if (program_->training().can_have_common_weights()) memory_->share(*communicator->gradients());
   slot_ = program_->training().make_slot();
   for (const SampleField& field : setup.sample.fields) add_column(field, setup.sample.classes);
   bind_inputs();
