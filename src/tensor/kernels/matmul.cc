@@ -20,7 +20,8 @@ namespace {
 constexpr std::int64_t kTile = 256;
 // Of k, where a is transposed: packing a tall operand at once thrashes the caches.
 constexpr std::int64_t kTransposedSlice = 128;
-constexpr std::int64_t kPartRows = 64;  // Of the gradient of a weight: the least that it is made of in parts.
+constexpr std::int64_t kPartRows =
+    128;  // Of the gradient of a weight: the least that it is made of in parts.
 
 class SgemmKernel final : public Kernel {
  public:

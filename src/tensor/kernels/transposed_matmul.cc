@@ -18,11 +18,11 @@
 namespace hocket::kernel {
 namespace {
 
-constexpr std::int64_t kLeast = 32;     // Of m, n and k.
-constexpr std::int64_t kTile = 256;     // Rows of the product in a tile,
-constexpr std::int64_t kFlatTile = 64;  // or of the weight, where they are the longer side.
-constexpr std::int64_t kMoveRows = 64;  // Of an operand that one thread moves at a time.
-constexpr std::int64_t kSlice = 1024;   // Of k: a longer operand leaves the caches.
+constexpr std::int64_t kLeast = 32;      // Of m, n and k.
+constexpr std::int64_t kTile = 256;      // Rows of the product in a tile,
+constexpr std::int64_t kFlatTile = 128;  // or of the weight, where they are the longer side.
+constexpr std::int64_t kMoveRows = 64;   // Of an operand that one thread moves at a time.
+constexpr std::int64_t kSlice = 1024;    // Of k: a longer operand leaves the caches.
 constexpr std::int64_t kPageFloats = 1024;
 constexpr std::int64_t kPad = 16;  // Floats between rows of b as it is moved.
 
