@@ -174,6 +174,22 @@ TEST(Group, ARankThatCallsSomethingElseIsAnErrorOnAllThatShowsBothCalls) {
   }
 }
 
+TEST(Group, ARankThatSumsSomethingElseForItsUpdatesIsAnErrorOnAll) {
+  for (const Medium medium : {Medium::inproc, Medium::shm}) {
+    const auto body = [](std::unique_ptr<Transport> transport) {
+      Group group(std::move(transport));
+      Operation sum;
+      sum.count = group.rank() == 1 ? 512 : 1024;
+      sum.data = group.allocate(1024 * sizeof(float)).data();
+      group.sum_and_use(sum, 64, [](Range) {});
+      group.barrier(Algorithm::bruck);
+    };
+    const auto errors = run_ranks(3, body, medium);
+    EXPECT_THAT(errors, Each(HasSubstr("1024 f32")));
+    EXPECT_THAT(errors, Each(HasSubstr("512 f32")));
+  }
+}
+
 TEST(Group, SplitGroupsWorkSideBySide) {
   const auto errors = run_ranks(4, [](std::unique_ptr<Transport> transport) {
     Group all(std::move(transport));
