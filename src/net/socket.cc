@@ -66,6 +66,20 @@ FileDescriptor new_socket(int family, int type) {
   return socket;
 }
 
+NetError cannot_listen_at(const Endpoint& endpoint) {
+  return NetError("cannot listen at {}: {}", to_string(endpoint), std::strerror(errno));
+}
+
+// Shares its port with other such sockets until one of them listens.
+FileDescriptor bound_to(const Endpoint& endpoint) {
+  const SocketAddress address = to_socket_address(endpoint);
+  FileDescriptor socket = new_socket(address.storage.ss_family, SOCK_STREAM);
+  const int yes = 1;
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  if (::bind(socket.get(), address.get(), address.size) != 0) throw cannot_listen_at(endpoint);
+  return socket;
+}
+
 // Pieces as the kernel wants them.
 struct Vectors {
   iovec each[kMostPieces];
@@ -146,15 +160,12 @@ bool is_local_address(const std::string& address) {
 }
 
 FileDescriptor listen_at(const Endpoint& endpoint) {
-  const SocketAddress address = to_socket_address(endpoint);
-  FileDescriptor socket = new_socket(address.storage.ss_family, SOCK_STREAM);
-  const int yes = 1;
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  if (::bind(socket.get(), address.get(), address.size) != 0 || ::listen(socket.get(), 1024) != 0) {
-    throw NetError("cannot listen at {}: {}", to_string(endpoint), std::strerror(errno));
-  }
+  FileDescriptor socket = bound_to(endpoint);
+  if (::listen(socket.get(), 1024) != 0) throw cannot_listen_at(endpoint);
   return socket;
 }
+
+FileDescriptor reserve_port(const std::string& address) { return bound_to({address, 0}); }
 
 FileDescriptor connect_to(const Endpoint& endpoint, TimePoint deadline) {
   const SocketAddress address = to_socket_address(endpoint);

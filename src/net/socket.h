@@ -30,6 +30,9 @@ bool is_loopback(const std::string& address);
 
 // Throws NetError that says why, as in "address already in use". Port 0 picks a free one.
 FileDescriptor listen_at(const Endpoint& endpoint);
+// Keeps a free port of the address, while it lives, for those who listen_at() it: nobody else is given it,
+// also not as the near end of a call, which could then reach itself. Throws NetError.
+FileDescriptor reserve_port(const std::string& address);
 // Throws NetError when refused, unreachable or late.
 FileDescriptor connect_to(const Endpoint& endpoint, TimePoint deadline);
 FileDescriptor accept_from(int listening);  // None when nobody waits.

@@ -36,7 +36,8 @@ class Nodes {
   const std::vector<NodeId>& heard() const { return heard_; }
 
  private:
-  NodeNetworkOptions options_{{}, random_key(), local_endpoint(listen_at({"127.0.0.1", 0}).get()), false, 0};
+  FileDescriptor port_ = reserve_port("127.0.0.1");
+  NodeNetworkOptions options_{{}, random_key(), local_endpoint(port_.get()), false, 0};
   std::deque<NodeNetwork> networks_;
   std::vector<NodeId> heard_;
 };

@@ -56,7 +56,8 @@ ServersOutcome train_by_servers(TrainOptions options) {
   options.out = folder.path().string();
   NodePlace place;
   place.key = random_key();
-  place.coordinator = local_endpoint(listen_at({"127.0.0.1", 0}).get());
+  const FileDescriptor port = reserve_port("127.0.0.1");
+  place.coordinator = local_endpoint(port.get());
   const auto at = [&](const NodeId& node) {
     NodePlace own = place;
     own.me = node;

@@ -22,7 +22,7 @@ std::string line_of(PeerProcess& process) {
 
 PsCluster::PsCluster(const PsSetup& setup) {
   const TrainOptions options = setup.train_options();
-  NodePlace place{kCoordinator, random_key(), local_endpoint(listen_at({"127.0.0.1", 0}).get()), false};
+  NodePlace place{kCoordinator, random_key(), local_endpoint(port_.get()), false};
   const auto start = [&](const NodeId& node, const auto& body) {
     place.me = node;
     return std::make_unique<PeerProcess>(usable_processors(), [&] {

@@ -5,6 +5,7 @@
 
 #include "cli/bench/peer_process.h"
 #include "cli/bench/ps_setup.h"
+#include "net/socket.h"
 
 namespace hocket {
 
@@ -18,6 +19,7 @@ class PsCluster {
   double steps_per_second(double seconds);  // Of all workers together, who work for about that long.
 
  private:
+  FileDescriptor port_ = reserve_port("127.0.0.1");  // Of the coordinator.
   std::vector<std::unique_ptr<PeerProcess>> others_;
   std::vector<std::unique_ptr<PeerProcess>> workers_;
 };

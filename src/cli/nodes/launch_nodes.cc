@@ -190,8 +190,8 @@ int launch_nodes(const TrainOptions& options, const Arguments& arguments, const 
   command.environment.push_back(std::string(kNodesVariable) + "=1");
   command.folder = std::filesystem::current_path().string();
   command.world_size = node_count(options);
-  command.coordinator =
-      local_endpoint(listen_at({"127.0.0.1", 0}).get());  // Free for the coordinator to take.
+  const FileDescriptor port = reserve_port("127.0.0.1");  // For each coordinator that is started.
+  command.coordinator = local_endpoint(port.get());
   command.plaintext = options.plaintext;
   int restarts_left = options.restarts;
   while (true) {
