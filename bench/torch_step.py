@@ -33,6 +33,8 @@ def choose_environment():
     """Sets what torch and OpenBLAS read when they are loaded. Returns what was chosen and found."""
     with open("/proc/cpuinfo") as info:
         has_avx512 = "avx512f" in info.read()
+    for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # A choice for other work than this would hold torch back.
+        os.environ.pop(name, None)
     asked = subprocess.run([sys.executable, "-c", ASK_OPENBLAS], text=True, capture_output=True)
     core = asked.stdout.strip()
     wanted = {"OMP_WAIT_POLICY": "PASSIVE"}  # Or OpenMP's threads spin against OpenBLAS' own.
@@ -42,8 +44,7 @@ def choose_environment():
         wanted["OPENBLAS_CORETYPE"] = "SkylakeX"
     if len(sys.argv) > 3:
         wanted["ATEN_CPU_CAPABILITY"] = sys.argv[3]
-    for name, value in wanted.items():
-        os.environ.setdefault(name, value)
+    os.environ.update(wanted)
     return {"blas": f"OpenBLAS ({core})" if core else "not OpenBLAS: slow", **{n: os.environ[n] for n in wanted}}
 
 
