@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -12,7 +13,7 @@
 #include "tensor/kernel_specs.h"
 #include "tensor/kernels/oracle.h"
 
-// For tests: a product that runs in parts.
+// For tests: a product that runs in parts, and one that workers share.
 namespace hocket::kernel {
 
 // A layer whose weight arrives, or a gradient of a weight that leaves, part by part of so many units: a part
@@ -46,6 +47,27 @@ class InParts final : public Kernel {
  private:
   bool is_layer_;
   std::int64_t count_, units_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+// A product as workers make it who share a batch: `kernel` makes `rows` rows of it.
+class InShares final : public Kernel {
+ public:
+  InShares(const MatmulSpec& whole, std::int64_t rows, std::unique_ptr<Kernel> kernel)
+      : whole_(whole), rows_(rows), kernel_(std::move(kernel)) {}
+  void run(Buffers in, Buffers out, std::byte* scratch) const override {
+    for (std::int64_t row = 0; row < whole_.m; row += rows_) {
+      std::vector<std::byte*> from(in.begin(), in.end());
+      from[0] += row * whole_.k * 4;
+      std::byte* y = out[0] + row * whole_.n * 4;
+      kernel_->run(from, std::array{y}, scratch);
+    }
+  }
+  std::size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
+
+ private:
+  MatmulSpec whole_;
+  std::int64_t rows_;
   std::unique_ptr<Kernel> kernel_;
 };
 

@@ -34,7 +34,7 @@ unsigned amd_family() {
   return cpuid(0, 0).ebx == kAuth ? ((version >> 8) & 0xF) + ((version >> 20) & 0xFF) : 0;
 }
 
-constexpr unsigned kZen3And4 = 0x19;
+constexpr unsigned kZen3And4 = 0x19, kZen5 = 0x1A;
 
 }  // namespace
 
@@ -58,6 +58,8 @@ IsaReport cpu_report() {
 }
 
 bool strassen_pays() { return amd_family() == kZen3And4; }
+
+bool pairs_pay() { return amd_family() == kZen5 && cpu_report().vectors == "avx512"; }
 
 bool adds_beside_products() { return amd_family() >= kZen3And4; }
 

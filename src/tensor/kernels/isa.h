@@ -20,6 +20,10 @@ IsaReport cpu_report();
 // Zen 3 and 4, not on Intel's (docs/decisions/009-strassen.md). Thread-safe.
 bool strassen_pays();
 
+// Whether plain products whose terms go in pairs are known to be faster than oneDNN's and than Strassen's on
+// such a processor: on AMD's Zen 5 with AVX-512 (docs/decisions/013-pairs-alone.md). Thread-safe.
+bool pairs_pay();
+
 // Whether additions of vectors run beside as many multiply-adds, on units of their own: AMD's do since Zen 3.
 // Thread-safe.
 bool adds_beside_products();

@@ -4,15 +4,17 @@
 #include "tensor/kernels/epilogue.h"
 #include "tensor/kernels/isa.h"
 #include "tensor/kernels/matrix.h"
+#include "tensor/kernels/paired_matmul.h"
 #include "tensor/kernels/sgemm.h"
 #include "tensor/kernels/strassen_matmul.h"
 #include "tensor/kernels/threads.h"
 #include "tensor/kernels/transposed_matmul.h"
 
-// f32 products, but for large ones on some processors (strassen_matmul.h), go through oneDNN's sgemm, which
-// packs its operands itself and comes within a tenth of the processor's peak for most shapes of the bundled
-// models; bias and activation follow while a tile is in cache. Tiles depend on the shape alone, so that the
-// result does not depend on the number of threads. bf16 operands go through a primitive.
+// f32 products, but for large ones on some processors (strassen_matmul.h, paired_matmul.h), go through
+// oneDNN's sgemm, which packs its operands itself and comes within a tenth of the processor's peak for most
+// shapes of the bundled models; bias and activation follow while a tile is in cache. Tiles depend on the
+// shape alone, so that the result does not depend on the number of threads. bf16 operands go through a
+// primitive.
 namespace hocket::kernel {
 namespace {
 
@@ -145,6 +147,9 @@ std::unique_ptr<Kernel> make_product(const MatmulSpec& spec, bool swap) {
   if (spec.input_dtype == DType::f32) {
     if (strassen_pays()) {
       if (std::unique_ptr<Kernel> strassen = make_strassen_matmul(spec, swap)) return strassen;
+    }
+    if (pairs_pay()) {
+      if (std::unique_ptr<Kernel> paired = make_paired_matmul(spec, swap)) return paired;
     }
     std::unique_ptr<Kernel> transposed = swap ? nullptr : make_transposed_matmul(spec);
     return transposed != nullptr ? std::move(transposed) : std::make_unique<SgemmKernel>(spec, swap);
