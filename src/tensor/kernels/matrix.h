@@ -6,9 +6,9 @@
 #include "tensor/kernel_specs.h"
 
 // The fast kernels: oneDNN for products and convolutions but those of strassen_matmul.h, paired_matmul.h,
-// winograd_conv.h and narrow_conv.h, vectors of whatever width the processor has for the rest. They take f32 (and bf16 operands
-// of products); a factory gives nullptr for what it does not support, and the reference kernel of the same
-// name runs instead. Operands come in the order of docs/OPERATORS.md.
+// winograd_conv.h and narrow_conv.h, vectors of whatever width the processor has for the rest. They take f32
+// (and bf16 operands of products); a factory gives nullptr for what it does not support, and the reference
+// kernel of the same name runs instead. Operands come in the order of docs/OPERATORS.md.
 namespace hocket::kernel {
 
 std::unique_ptr<Kernel> make_matmul(const MatmulSpec& spec);
