@@ -63,7 +63,7 @@ HWY_INLINE Vec gather_part(const Lines& lines, float* to) {
 
 // A panel of lines that lie in rows.
 HWY_INLINE Vec gather_rows(const Lines& lines, float* to) {
-  constexpr std::int64_t kCacheLine = 16, kAhead = 3 * kCacheLine;
+  constexpr std::int64_t kCacheLine = 16, kAhead = 6 * kCacheLine;
   const std::int64_t stride = lines.all.stride;
   const float* from = lines.all.data + lines.first * stride + lines.term;
   Vec sums[kStripColumns];
