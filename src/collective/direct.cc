@@ -208,6 +208,12 @@ void Direct::reduce_scatter(const Operation& operation, Range mine) {
   if (mine.size > 0) count(others, others * mine.size * operation.element_bytes());
 }
 
+Range Direct::own_lines(std::size_t count, std::size_t element_bytes) const {
+  const std::size_t line = kLineBytes / element_bytes;
+  const Range lines = split_evenly(count / line, transport_.size(), transport_.rank());
+  return {lines.offset * line, lines.size * line};
+}
+
 // What the others will read of the result counts as sent, as what they read of a sum does.
 void Direct::sum_and_use(const Operation& operation, std::size_t piece, const UseOfSum& use,
                          const Label& label) {
@@ -216,8 +222,7 @@ void Direct::sum_and_use(const Operation& operation, std::size_t piece, const Us
   HOCKET_CHECK(place.has_value() && operation.count % line == 0,
                "{} elements, which peers must reach in whole lines", operation.count);
   reach(label, *place);
-  const Range lines = split_evenly(operation.count / line, transport_.size(), transport_.rank());
-  const Range mine{lines.offset * line, lines.size * line};
+  const Range mine = own_lines(operation.count, size);
   for (std::size_t at = mine.offset; at < mine.end(); at += piece) {
     const Range summed{at, std::min(piece, mine.end() - at)};
     for (std::size_t i = 0; i < peers_.size(); ++i) sources_[i] = peers_[i] + at * size;

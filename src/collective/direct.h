@@ -30,6 +30,9 @@ class Direct {
   // As Group::sum_and_use() says; `operation` is a reduce_scatter.
   void sum_and_use(const Operation& operation, std::size_t piece, const UseOfSum& use, const Label& label);
 
+  // What this rank sums there, of so many elements.
+  Range own_lines(std::size_t count, std::size_t element_bytes) const;
+
   // Whether it is a sum that travels on the board.
   bool is_small(const Operation& operation) const;
 

@@ -98,6 +98,10 @@ class Group {
   // Nobody leaves before all have used theirs: what `use` writes to memory of allocate_common() is then there
   // for all.
   void sum_and_use(Operation operation, std::size_t piece, const UseOfSum& use);
+  // Of so many, those that this rank sums and uses.
+  Range own_lines(std::size_t count, std::size_t element_bytes) const {
+    return direct_->own_lines(count, element_bytes);
+  }
   bool shares_memory() const { return direct_ != nullptr; }
 
   // What `automatic` means for an operation.

@@ -48,26 +48,77 @@ void Executable::prepare_common_updates() {
   }
   std::sort(common_updates_.begin(), common_updates_.end(),
             [](const CommonUpdate& a, const CommonUpdate& b) { return a.begin < b.begin; });
+  choose_fetcher();
+}
+
+// Calls body(begin, end) for all that lies without a gap in the memory of gradients.
+template <typename Body>
+void Executable::for_each_run(const Body& body) const {
+  for (std::size_t i = 0, next = 0; i < common_updates_.size(); i = next) {
+    for (next = i + 1;
+         next < common_updates_.size() && common_updates_[next].begin == common_updates_[next - 1].end;)
+      ++next;
+    body(common_updates_[i].begin, common_updates_[next - 1].end);
+  }
+}
+
+// A weight that another rank has read lies in the caches of its processor, from which each line must be
+// fetched before it is written: for those of a processor with another last cache as slow as memory. The
+// largest gradient that is made when backward reads no weight any more does so for what this rank will
+// update.
+void Executable::choose_fetcher() {
+  const Group& replicas = *communicator_->gradients();
+  std::size_t most = 0;
+  for (const Instruction& instruction : sequence_at(Phase::backward, 0).instructions) {
+    const std::span<const Location> operands = instruction.operands;
+    const auto in = operands.first(instruction.inputs), out = operands.subspan(instruction.inputs);
+    if (std::any_of(in.begin(), in.end(), [](Location at) { return at.space == Space::parameter; })) {
+      fetcher_ = nullptr;
+      most = 0;
+    }
+    if (instruction.kernel == nullptr || instruction.parts.size() != 1 || out.empty() ||
+        out[0].space != Space::gradient)
+      continue;
+    const std::size_t bytes = bytes_of(graph_->value(node_of(instruction).outputs[0]).type);
+    if (bytes <= most) continue;
+    most = bytes;
+    fetcher_ = &instruction;
+  }
+
+  const std::vector<Instruction>& updates = sequence_at(Phase::update, 0).instructions;
+  for_each_run([&](std::size_t begin, std::size_t end) {
+    const Range mine = replicas.own_lines((end - begin) / sizeof(float), sizeof(float));
+    const std::size_t first = begin + mine.offset * sizeof(float), last = begin + mine.end() * sizeof(float);
+    for (const CommonUpdate& update : common_updates_) {
+      const std::size_t from = std::max(first, update.begin), to = std::min(last, update.end);
+      if (from < to)
+        own_weights_.push_back(
+            {updates[update.update].operands[0].offset + (from - update.begin), to - from});
+    }
+  });
+  fetched_.resize(own_weights_.size());
+}
+
+MemoryRanges Executable::own_weights(const Bindings& bindings) {
+  for (std::size_t i = 0; i < own_weights_.size(); ++i)
+    fetched_[i] = {bindings.parameters + own_weights_[i].begin, own_weights_[i].bytes};
+  return fetched_;
 }
 
 void Executable::update_common(Slot& slot, const Bindings& bindings, const Observer* observer) {
   const std::size_t piece = kPieceOfThread * static_cast<std::size_t>(kernel::num_threads()) / sizeof(float);
   HOCKET_CHECK(can_have_common_weights(), "updates that ranks cannot share");
-  for (std::size_t i = 0, next = 0; i < common_updates_.size(); i = next) {
-    const std::size_t begin = common_updates_[i].begin;
-    for (next = i + 1;
-         next < common_updates_.size() && common_updates_[next].begin == common_updates_[next - 1].end;)
-      ++next;
+  for_each_run([&](std::size_t begin, std::size_t end) {
     Operation sum;
     sum.data = bindings.gradients + begin;
-    sum.count = (common_updates_[next - 1].end - begin) / sizeof(float);
+    sum.count = (end - begin) / sizeof(float);
     const auto update = [&](Range summed) {
       update_range(begin + summed.offset * sizeof(float), begin + summed.end() * sizeof(float), slot,
                    bindings);
     };
     communicator_->sum_and_use(sum, piece, std::ref(update));  // Which allocates nothing.
     if (observer != nullptr) (*observer)(exchanged_[0].node);
-  }
+  });
 }
 
 // What lies there of all gradients.

@@ -122,7 +122,9 @@ void Executable::run_part(const Instruction& instruction, std::size_t index, Slo
   } else if (instruction.kernel != nullptr) {
     const Buffers operands = resolve(instruction.node, instruction.operands, slot, bindings);
     const Buffers in = operands.first(instruction.inputs), out = operands.subspan(instruction.inputs);
-    if (instruction.parts.size() == 1) {
+    if (&instruction == fetcher_ && bindings.are_common) {
+      instruction.kernel->run_and_fetch(in, out, scratch_.data(), own_weights(bindings));
+    } else if (instruction.parts.size() == 1) {
       instruction.kernel->run(in, out, scratch_.data());
     } else {
       const std::int64_t begin = index == 0 ? 0 : instruction.parts[index - 1].end;

@@ -145,6 +145,10 @@ class Executable {
     std::size_t begin = 0, end = 0;
     std::size_t update = 0;  // Of the update phase.
   };
+  // A stretch of the parameters' memory that this rank updates for all.
+  struct OwnWeights {
+    std::size_t begin = 0, bytes = 0;
+  };
   // A send or receive node.
   struct Transfer {
     int peer = 0, channel = 0;
@@ -179,6 +183,10 @@ class Executable {
     return bindings.are_common && can_have_common_weights();
   }
   bool is_common_update(const Instruction& instruction) const;
+  template <typename Body>
+  void for_each_run(const Body& body) const;
+  void choose_fetcher();
+  MemoryRanges own_weights(const Bindings& bindings);
   void update_common(Slot& slot, const Bindings& bindings, const Observer* observer);
   void update_range(std::size_t begin, std::size_t end, Slot& slot, const Bindings& bindings);
 
@@ -206,6 +214,9 @@ class Executable {
   Slot* late_slot_ = nullptr;  // For which they wait; null when none does.
   Bindings late_bindings_;
   std::vector<CommonUpdate> common_updates_;  // As gradients lie in memory.
+  std::vector<OwnWeights> own_weights_;
+  std::vector<std::span<std::byte>> fetched_;  // The same, where they lie now.
+  const Instruction* fetcher_ = nullptr;       // Which fetches them while it computes.
   Arena work_;
   Arena scratch_;
 };

@@ -8,6 +8,7 @@
 namespace hocket {
 
 using Buffers = std::span<std::byte* const>;
+using MemoryRanges = std::span<const std::span<std::byte>>;
 
 // A computation prepared once for fixed shapes, dtypes and layouts, and run many times on buffers of the
 // caller.
@@ -21,6 +22,12 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual void run(Buffers in, Buffers out, std::byte* scratch) const = 0;
   virtual std::size_t scratch_bytes() const { return 0; }
+
+  // The same. A kernel that computes longer than it waits for memory may fetch `lines` on the way, which
+  // another processor has and this one will write.
+  virtual void run_and_fetch(Buffers in, Buffers out, std::byte* scratch, MemoryRanges /*lines*/) const {
+    run(in, out, scratch);
+  }
 
   // A kernel that reads, updates or makes the gradient of one weight may run in parts: on the weight's
   // elements from `begin` to `end`, multiples of part_unit() (0: as a whole only) or the last end, one part

@@ -31,7 +31,7 @@ std::int64_t lines_of_panel() { return kLines; }
 // kPanels panels side by side, `panel` floats apart, of lines that lie in columns.
 template <int kPanels>
 HWY_INLINE void gather_columns(const Lines& lines, float* to, std::int64_t panel, Vec* squares) {
-  constexpr std::int64_t kAhead = 16;  // Rows, each of which is on a page of its own.
+  constexpr std::int64_t kAhead = 32;  // Rows, each of which is on a page of its own.
   const std::int64_t stride = lines.all.stride;
   const float* from = lines.all.data + lines.term * stride + lines.first;
   Vec sums[kPanels];
@@ -63,7 +63,7 @@ HWY_INLINE Vec gather_part(const Lines& lines, float* to) {
 
 // A panel of lines that lie in rows.
 HWY_INLINE Vec gather_rows(const Lines& lines, float* to) {
-  constexpr std::int64_t kCacheLine = 16, kAhead = 6 * kCacheLine;
+  constexpr std::int64_t kCacheLine = 16, kAhead = 10 * kCacheLine;
   const std::int64_t stride = lines.all.stride;
   const float* from = lines.all.data + lines.first * stride + lines.term;
   Vec sums[kStripColumns];
@@ -255,6 +255,7 @@ HWY_INLINE void multiply_panels(const PairedStep& s, std::int64_t a_line, std::i
       __builtin_prefetch(y + i * s.y_stride, 1);
       if (kAcross > 1) __builtin_prefetch(y + i * s.y_stride + kLines, 1);
     }
+    if (s.ahead != nullptr) s.ahead->fetch();
     Vec sums[kBlockRows * kAcross];
     add_products<kAcross>(left + r, right, panel, s.depth, sums);
     finish<kAcross>(s, sums, left + end + kLines + r, right + end + kLines, panel, place);

@@ -51,6 +51,14 @@ class PairedMatmul final : public Kernel {
   void run(Buffers in, Buffers out, std::byte* scratch) const override {
     multiply_lines(0, moving_lines(), in, out, scratch);
   }
+  void run_and_fetch(Buffers in, Buffers out, std::byte* scratch, MemoryRanges lines) const override {
+    constexpr std::int64_t kLine = 64, kBlock = 8 * 32;  // Of y.
+    std::int64_t bytes = 0;
+    for (const std::span<std::byte> range : lines) bytes += static_cast<std::int64_t>(range.size());
+    const std::int64_t blocks = slices() * spec_.m * spec_.n / kBlock;
+    LinesAhead ahead(lines, bytes / kLine / blocks + 1);
+    multiply_lines(0, moving_lines(), in, out, scratch, parts_ == 1 ? &ahead : nullptr);
+  }
   std::size_t scratch_bytes() const override { return plan_.size(); }
 
   std::int64_t part_unit() const override { return runs_in_parts_ ? kPartLines * line_of_weight() : 0; }
@@ -82,8 +90,8 @@ class PairedMatmul final : public Kernel {
   }
 
   // Lines `first` to `end` of the operand that moves; the first of them begin a product.
-  void multiply_lines(std::int64_t first, std::int64_t end, Buffers in, Buffers out,
-                      std::byte* scratch) const {
+  void multiply_lines(std::int64_t first, std::int64_t end, Buffers in, Buffers out, std::byte* scratch,
+                      LinesAhead* ahead = nullptr) const {
     adopt_num_threads();
     const Matrix held = moves_a_ ? right(in) : left(in), moving = moves_a_ ? left(in) : right(in);
     auto* held_panels = reinterpret_cast<float*>(scratch + held_at_);
@@ -106,14 +114,15 @@ class PairedMatmul final : public Kernel {
         auto* panels = reinterpret_cast<float*>(scratch + block_at_) + part * block_floats_;
         for (std::int64_t i = part * blocks / parts_; i < (part + 1) * blocks / parts_; ++i) {
           const std::int64_t line = first + i * block_lines_;
-          multiply_block(moving, line, std::min(end, line + block_lines_), panels, held_panels, in, out);
+          multiply_block(moving, line, std::min(end, line + block_lines_), panels, held_panels, in, out,
+                         ahead);
         }
       }
     });
   }
 
   void multiply_block(Matrix moving, std::int64_t first, std::int64_t end, float* panels,
-                      const float* held_panels, Buffers in, Buffers out) const {
+                      const float* held_panels, Buffers in, Buffers out, LinesAhead* ahead) const {
     for (std::int64_t slice = 0; slice < slices(); ++slice) {
       HWY_DYNAMIC_DISPATCH(put_panels)
       ({moving, first, end - first, slice_at(slice), depth_of(slice)}, panels);
@@ -128,7 +137,8 @@ class PairedMatmul final : public Kernel {
         .y_stride = spec_.n,
         .adds = slice > 0,
         .bias = ends_here && spec_.has_bias ? operand(in, 2) : nullptr,
-        .has_relu = ends_here && spec_.activation == Activation::relu});
+        .has_relu = ends_here && spec_.activation == Activation::relu,
+        .ahead = ahead});
     }
   }
 

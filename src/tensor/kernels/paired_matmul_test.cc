@@ -5,7 +5,10 @@
 
 #include <array>
 #include <cmath>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "tensor/kernels/in_parts.h"
 #include "tensor/kernels/oracle.h"
@@ -120,6 +123,33 @@ TEST(PairedMatmul, PartsAndThreadsMakeTheSameBits) {
       }
     }
   }
+}
+
+// Which fetches lines of memory on the way: more of them than the blocks of the product, fewer, none.
+TEST(PairedMatmul, FetchingOnTheWayChangesNothing) {
+  class Fetching final : public Kernel {
+   public:
+    Fetching(const MatmulSpec& s, std::vector<std::span<std::byte>> lines)
+        : lines_(std::move(lines)), kernel_(make_paired_matmul(s, false)) {}
+    void run(Buffers in, Buffers out, std::byte* scratch) const override {
+      kernel_->run_and_fetch(in, out, scratch, lines_);
+    }
+    std::size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
+
+   private:
+    std::vector<std::span<std::byte>> lines_;
+    std::unique_ptr<Kernel> kernel_;
+  };
+  const MatmulSpec s{.m = 80, .n = 96, .k = 77, .ta = true};
+  std::vector<std::byte> memory(100'000);
+  const std::span<std::byte> all = memory;
+  const std::vector<std::vector<std::span<std::byte>>> cases = {
+      {}, {{}}, {all}, {all.first(640)}, {all.first(10), {}, all.subspan(64, 1000), all.last(1)}};
+  for (const auto& lines : cases) {
+    expect_same(std::make_unique<Fetching>(s, lines), make_paired_matmul(s, false), paired_operands(s),
+                {Operand(DType::f32, s.m * s.n)}, 0, fmt::format("{} ranges", lines.size()));
+  }
+  for (const std::byte byte : memory) ASSERT_EQ(byte, std::byte{0});
 }
 
 TEST(PairedMatmul, RunsInPartsOnlyWhereTheyAreRowsOfTheWeight) {

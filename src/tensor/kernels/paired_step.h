@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "tensor/kernel.h"
 #include "tensor/kernels/sgemm.h"
 
 // What paired-inl.h is told, whatever the target.
@@ -25,6 +26,39 @@ struct Panels {
   std::int64_t first, count;  // Lines: `first` begins a panel.
 };
 
+// Fetches lines of memory for writing, `at_once` a call. Used by one thread.
+class LinesAhead {
+ public:
+  LinesAhead(MemoryRanges ranges, std::int64_t at_once) : ranges_(ranges), at_once_(at_once) {}
+
+  void fetch() {
+    for (std::int64_t i = 0; i < at_once_ && !ranges_.empty(); ++i, at_ += kLine) {
+      while (at_ >= ranges_.front().size()) {
+        ranges_ = ranges_.subspan(1);
+        at_ = 0;
+        if (ranges_.empty()) return;
+      }
+      fetch_for_writing(ranges_.front().data() + at_);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLine = 64;
+
+  // GCC's prefetch for writing is one for reading, unless it may use this instruction everywhere.
+  static void fetch_for_writing(const std::byte* line) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" ::"m"(*line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+  }
+
+  MemoryRanges ranges_;
+  std::size_t at_ = 0;
+  std::int64_t at_once_;
+};
+
 // Rows and columns of y from two rows of panels: y = a·b, or y + that, for a slice of the terms.
 struct PairedStep {
   Panels a, b;
@@ -34,6 +68,7 @@ struct PairedStep {
   bool adds;
   const float* bias;  // Null but at the end of the terms, and so is `has_relu`.
   bool has_relu;
+  LinesAhead* ahead;  // Fetched from, a few for each block of y; null where there are none.
 };
 
 // Floats of a panel: its terms, what pairs of them leave (paired-inl.h), and by what lines are scaled back.
