@@ -19,20 +19,11 @@ struct Taps {
         first(std::max<std::int64_t>(0, -start)),
         last(std::min(s.kernel, size - start)) {}
 
+  bool are(std::int64_t count) const { return last - first == count; }
+
   std::int64_t start;  // Position in the image of tap 0.
   std::int64_t first, last;
 };
-
-// Calls body(output, tap, input) for each tap of each window of one image, row by row: `output` and `input`
-// count pixels, `tap` counts the positions of the window.
-template <typename Body>
-inline void for_each_tap(const PoolSpec& s, const Taps& rows, const Taps& columns, const Body& body) {
-  for (std::int64_t ky = rows.first; ky < rows.last; ++ky) {
-    for (std::int64_t kx = columns.first; kx < columns.last; ++kx) {
-      body(ky * s.kernel + kx, (rows.start + ky) * s.w + columns.start + kx);
-    }
-  }
-}
 
 }  // namespace hocket::kernel
 #endif
@@ -46,6 +37,59 @@ inline void for_each_tap(const PoolSpec& s, const Taps& rows, const Taps& column
 HWY_BEFORE_NAMESPACE();
 namespace hocket::kernel {
 namespace HWY_NAMESPACE {
+
+// The part of a window that lies inside the image.
+struct Window {
+  const PoolSpec& s;
+  Taps rows, columns;
+
+  // Calls body(tap, pixel) for each tap, row by row: `tap` counts the positions of the window, `pixel` those
+  // of the image.
+  template <typename Body>
+  HWY_INLINE void for_each_tap(const Body& body) const {
+    for (std::int64_t ky = rows.first; ky < rows.last; ++ky) {
+      for (std::int64_t kx = columns.first; kx < columns.last; ++kx)
+        body(ky * s.kernel + kx, (rows.start + ky) * s.w + columns.start + kx);
+    }
+  }
+};
+
+// A window of kSide × kSide that lies inside as a whole.
+template <int kSide>
+struct WholeWindow {
+  std::int64_t first, width;  // Pixel of tap 0; pixels of a row of the image.
+
+  template <typename Body>
+  HWY_INLINE void for_each_tap(const Body& body) const {
+#pragma GCC unroll 3
+    for (int ky = 0; ky < kSide; ++ky) {
+#pragma GCC unroll 3
+      for (int kx = 0; kx < kSide; ++kx) body(ky * kSide + kx, first + ky * width + kx);
+    }
+  }
+};
+
+// Calls body(window) for each window of an image, row by row.
+template <typename Body>
+HWY_INLINE void for_each_window(const PoolSpec& s, const Body& body) {
+  for (std::int64_t oy = 0; oy < s.oh(); ++oy) {
+    const Taps rows(s, oy, s.h);
+    for (std::int64_t ox = 0; ox < s.ow(); ++ox) {
+      const Taps columns(s, ox, s.w);
+      if (s.kernel == 2 && rows.are(2) && columns.are(2)) {
+        body(WholeWindow<2>{rows.start * s.w + columns.start, s.w});
+      } else if (s.kernel == 3 && rows.are(3) && columns.are(3)) {
+        body(WholeWindow<3>{rows.start * s.w + columns.start, s.w});
+      } else {
+        body(Window{s, rows, columns});
+      }
+    }
+  }
+}
+
+// The floats to the window below, which is fetched ahead: a row of windows is too short for the processor to
+// guess where the next one goes on.
+HWY_INLINE std::int64_t to_next_row(const PoolSpec& s) { return s.stride * s.w * s.c; }
 
 using Bytes = hn::Rebind<std::uint8_t, Floats>;
 using Ints = hn::RebindToSigned<Floats>;
@@ -70,82 +114,76 @@ HWY_INLINE Vec load_bytes(const std::uint8_t* p, Part part) {
 
 void max_pool_image(const PoolSpec& s, const float* x, float* y, std::uint8_t* index) {
   const auto channels = static_cast<std::size_t>(s.c);
-  for (std::int64_t oy = 0; oy < s.oh(); ++oy) {
-    const Taps rows(s, oy, s.h);
-    for (std::int64_t ox = 0; ox < s.ow(); ++ox, y += channels, index += channels) {
-      const Taps columns(s, ox, s.w);
-      for_vectors(channels, [&](std::size_t c, auto lane) HWY_ATTR {
-        const std::int64_t first = (rows.start + rows.first) * s.w + columns.start + columns.first;
-        Vec most = lane.load(x + first * s.c + c);
-        Vec at = splat(static_cast<float>(rows.first * s.kernel + columns.first));
-        for_each_tap(s, rows, columns, [&](std::int64_t tap, std::int64_t pixel) HWY_ATTR {
-          const Vec value = lane.load(x + pixel * s.c + c);
-          const FloatMask is_more = hn::Gt(value, most);
-          most = hn::IfThenElse(is_more, value, most);
-          at = hn::IfThenElse(is_more, splat(static_cast<float>(tap)), at);
-        });
-        lane.store(most, y + c);
-        store_bytes(at, index + c, lane);
+  const std::int64_t ahead = to_next_row(s);
+  for_each_window(s, [&](const auto& window) HWY_ATTR {
+    for_vectors(channels, [&](std::size_t c, auto lane) HWY_ATTR {
+      // Whatever is first in the window is taken, NaN and the lowest of all floats included.
+      FloatMask is_first = hn::Eq(zero(), zero());
+      Vec most = zero(), at = zero();
+      window.for_each_tap([&](std::int64_t tap, std::int64_t pixel) HWY_ATTR {
+        const Vec value = lane.load(x + pixel * s.c + c);
+        __builtin_prefetch(x + pixel * s.c + c + ahead);
+        const FloatMask is_more = hn::Or(is_first, hn::Gt(value, most));
+        most = hn::IfThenElse(is_more, value, most);
+        at = hn::IfThenElse(is_more, splat(static_cast<float>(tap)), at);
+        is_first = hn::Ne(zero(), zero());
       });
-    }
-  }
+      lane.store(most, y + c);
+      store_bytes(at, index + c, lane);
+    });
+    y += channels;
+    index += channels;
+  });
 }
 
 // Windows that do not overlap write their taps; others add to what is there. `dx` is zero where it has to be.
 void max_pool_dx_image(const PoolSpec& s, const float* dy, const std::uint8_t* index, float* dx) {
   const auto channels = static_cast<std::size_t>(s.c);
   const bool overlap = s.kernel > s.stride;
-  for (std::int64_t oy = 0; oy < s.oh(); ++oy) {
-    const Taps rows(s, oy, s.h);
-    for (std::int64_t ox = 0; ox < s.ow(); ++ox, dy += channels, index += channels) {
-      const Taps columns(s, ox, s.w);
-      for_vectors(channels, [&](std::size_t c, auto lane) HWY_ATTR {
-        const Vec gradient = lane.load(dy + c);
-        const Vec chosen = load_bytes(index + c, lane);
-        for_each_tap(s, rows, columns, [&](std::int64_t tap, std::int64_t pixel) HWY_ATTR {
-          float* target = dx + pixel * s.c + c;
-          const Vec own = hn::IfThenElseZero(hn::Eq(chosen, splat(static_cast<float>(tap))), gradient);
-          lane.store(overlap ? hn::Add(own, lane.load(target)) : own, target);
-        });
+  const std::int64_t ahead = to_next_row(s);
+  for_each_window(s, [&](const auto& window) HWY_ATTR {
+    for_vectors(channels, [&](std::size_t c, auto lane) HWY_ATTR {
+      const Vec gradient = lane.load(dy + c);
+      const Vec chosen = load_bytes(index + c, lane);
+      window.for_each_tap([&](std::int64_t tap, std::int64_t pixel) HWY_ATTR {
+        float* target = dx + pixel * s.c + c;
+        __builtin_prefetch(target + ahead);
+        const Vec own = hn::IfThenElseZero(hn::Eq(chosen, splat(static_cast<float>(tap))), gradient);
+        lane.store(overlap ? hn::Add(own, lane.load(target)) : own, target);
       });
-    }
-  }
+    });
+    dy += channels;
+    index += channels;
+  });
 }
 
 void avg_pool_image(const PoolSpec& s, const float* x, float* y) {
   const auto channels = static_cast<std::size_t>(s.c);
   const Vec share = splat(1.0F / static_cast<float>(s.kernel * s.kernel));
-  for (std::int64_t oy = 0; oy < s.oh(); ++oy) {
-    const Taps rows(s, oy, s.h);
-    for (std::int64_t ox = 0; ox < s.ow(); ++ox, y += channels) {
-      const Taps columns(s, ox, s.w);
-      for_vectors(channels, [&](std::size_t c, auto lane) HWY_ATTR {
-        Vec sum = zero();
-        for_each_tap(s, rows, columns, [&](std::int64_t, std::int64_t pixel) HWY_ATTR {
-          sum = hn::Add(sum, lane.load(x + pixel * s.c + c));
-        });
-        lane.store(hn::Mul(sum, share), y + c);
-      });
-    }
-  }
+  for_each_window(s, [&](const auto& window) HWY_ATTR {
+    for_vectors(channels, [&](std::size_t c, auto lane) HWY_ATTR {
+      Vec sum = zero();
+      window.for_each_tap([&](std::int64_t, std::int64_t pixel)
+                              HWY_ATTR { sum = hn::Add(sum, lane.load(x + pixel * s.c + c)); });
+      lane.store(hn::Mul(sum, share), y + c);
+    });
+    y += channels;
+  });
 }
 
 void avg_pool_dx_image(const PoolSpec& s, const float* dy, float* dx) {
   const auto channels = static_cast<std::size_t>(s.c);
   const Vec share = splat(1.0F / static_cast<float>(s.kernel * s.kernel));
-  for (std::int64_t oy = 0; oy < s.oh(); ++oy) {
-    const Taps rows(s, oy, s.h);
-    for (std::int64_t ox = 0; ox < s.ow(); ++ox, dy += channels) {
-      const Taps columns(s, ox, s.w);
-      for_vectors(channels, [&](std::size_t c, auto lane) HWY_ATTR {
-        const Vec gradient = hn::Mul(lane.load(dy + c), share);
-        for_each_tap(s, rows, columns, [&](std::int64_t, std::int64_t pixel) HWY_ATTR {
-          float* target = dx + pixel * s.c + c;
-          lane.store(hn::Add(gradient, lane.load(target)), target);
-        });
+  for_each_window(s, [&](const auto& window) HWY_ATTR {
+    for_vectors(channels, [&](std::size_t c, auto lane) HWY_ATTR {
+      const Vec gradient = hn::Mul(lane.load(dy + c), share);
+      window.for_each_tap([&](std::int64_t, std::int64_t pixel) HWY_ATTR {
+        float* target = dx + pixel * s.c + c;
+        lane.store(hn::Add(gradient, lane.load(target)), target);
       });
-    }
-  }
+    });
+    dy += channels;
+  });
 }
 
 void global_avg_pool_image(const PoolSpec& s, const float* x, float* y) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tensor/kernels/oracle.h"
 #include "tensor/reference/pooling.h"
 
@@ -47,8 +49,10 @@ TEST(MaxPool, AgreesWithTheReference) {
 
 TEST(MaxPool, TakesTheFirstOfEquals) {
   const PoolSpec s{.n = 1, .c = 17, .h = 4, .w = 4, .layout = Layout::channels_last};
-  expect_same(make_max_pool(s), reference::make_max_pool(s), {floats(std::vector<float>(17 * 16, 1.5F))},
-              {Operand(DType::f32, 17 * 4), Operand(DType::u8, 17 * 4)}, 0, "max_pool");
+  for (const float value : {1.5F, 0.0F, -std::numeric_limits<float>::infinity()}) {
+    expect_same(make_max_pool(s), reference::make_max_pool(s), {floats(std::vector<float>(17 * 16, value))},
+                {Operand(DType::f32, 17 * 4), Operand(DType::u8, 17 * 4)}, 0, fmt::format("of {}", value));
+  }
 }
 
 TEST(AvgPool, AgreesWithTheReference) {

@@ -9,6 +9,8 @@
 #include "tensor/kernels/winograd_conv.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "tensor/kernels/operands.h"
 #include "tensor/kernels/scratch_plan.h"
@@ -39,6 +41,19 @@ struct WinogradShape {
 
 // The floats from one position to the next, of a block of tiles with so many channels.
 constexpr std::int64_t plane(std::int64_t channels) { return kBlock * channels + kPad; }
+
+// Memory that the next block reads or writes: fetched to the second cache while one multiplies, a part at
+// each position.
+using FloatRanges = std::array<std::span<const float>, 2>;
+
+inline void fetch(const FloatRanges& ranges, int position) {
+  constexpr std::size_t kLine = 16;
+  for (const std::span<const float> range : ranges) {
+    const std::size_t end = range.size() * static_cast<std::size_t>(position + 1) / kPositions;
+    for (std::size_t i = range.size() * static_cast<std::size_t>(position) / kPositions; i < end; i += kLine)
+      __builtin_prefetch(range.data() + i, 0, 2);
+  }
+}
 
 struct TilePlace {
   std::int64_t image, y, x;  // Its first output.
@@ -300,15 +315,21 @@ HWY_INLINE void multiply(std::int64_t rows, std::int64_t columns, std::int64_t s
 
 // m (tile, output) = v (tile, input) · u (input, output) at every position. What lies beyond `count` tiles is
 // of no use.
-void multiply_tiles(const WinogradShape& s, std::int64_t count, const float* v, const float* u, float* m) {
-  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o))
+void multiply_tiles(const WinogradShape& s, std::int64_t count, const float* v, const float* u, float* m,
+                    const FloatRanges& ahead) {
+  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o)) {
+    fetch(ahead, at);
     multiply<false>(count, s.o, s.c, v, s.c, 1, u, m);
+  }
 }
 
 // u (input, output) += vᵀ (input, tile) · m (tile, output) at every position.
-void add_products(const WinogradShape& s, std::int64_t count, const float* v, const float* m, float* u) {
-  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o))
+void add_products(const WinogradShape& s, std::int64_t count, const float* v, const float* m, float* u,
+                  const FloatRanges& ahead) {
+  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o)) {
+    fetch(ahead, at);
     multiply<true>(s.c, s.o, count, v, 1, s.c, m, u);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -372,6 +393,20 @@ class WinogradConv : public Kernel {
     });
   }
 
+  // What the block of tiles behind the one from `first` on reads or writes of a tensor of images, more or
+  // less.
+  std::span<const float> next_block(const float* images, std::int64_t image_floats,
+                                    std::int64_t first) const {
+    const std::int64_t tiles = shape_.tiles(), floats = shape_.n * image_floats;
+    const std::int64_t begin = floats * std::min(tiles, first + kBlock) / tiles;
+    const std::int64_t end = floats * std::min(tiles, first + 2 * kBlock) / tiles;
+    return {images + begin, static_cast<std::size_t>(end - begin)};
+  }
+  FloatRanges next_block(const float* x, const float* y, std::int64_t first) const {
+    return {next_block(x, shape_.h * shape_.w * shape_.c, first),
+            next_block(y, shape_.oh() * shape_.ow() * shape_.o, first)};
+  }
+
   WinogradShape shape_;
   std::int64_t parts_;
   ScratchPlan plan_;
@@ -393,7 +428,8 @@ class WinogradConv2d final : public WinogradConv {
     const float* bias = has_bias_ ? operand(in, 2) : nullptr;
     for_blocks(scratch, [&](std::int64_t, std::int64_t first, std::int64_t count, float* v, float* m) {
       HWY_DYNAMIC_DISPATCH(transform_inputs)(shape_, operand(in, 0), first, count, v);
-      HWY_DYNAMIC_DISPATCH(multiply_tiles)(shape_, count, v, u, m);
+      HWY_DYNAMIC_DISPATCH(multiply_tiles)
+      (shape_, count, v, u, m, next_block(operand(in, 0), operand(out, 0), first));
       HWY_DYNAMIC_DISPATCH(transform_outputs)(shape_, m, first, count, bias, has_relu_, operand(out, 0));
     });
   }
@@ -437,7 +473,8 @@ class WinogradConv2dDw final : public WinogradConv {
       HWY_DYNAMIC_DISPATCH(transform_inputs)(shape_, operand(in, 1), first, count, v);
       HWY_DYNAMIC_DISPATCH(transform_gradients)
       (shape_, operand(in, 0), first, count, m, own + kPositions * pairs());
-      HWY_DYNAMIC_DISPATCH(add_products)(shape_, count, v, m, own);
+      HWY_DYNAMIC_DISPATCH(add_products)
+      (shape_, count, v, m, own, next_block(operand(in, 1), operand(in, 0), first));
     });
     for (std::int64_t part = 1; part < parts_; ++part) {
       for (std::int64_t i = 0; i < sum_floats_; ++i) sums[i] += sums[part * sum_floats_ + i];
