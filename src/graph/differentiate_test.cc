@@ -111,6 +111,64 @@ TEST(Fuse, MasksTheGradientOfAPoolBeforeItGrows) {
   EXPECT_EQ(count(graph, "relu_grad"), 1);
 }
 
+// x → conv → relu → pool → conv → relu → pool, as small networks for images begin.
+Value two_pools(Graph& graph, std::int64_t stride) {
+  Value x = graph.source("x", {DType::f32, {2, 3, 8, 8}}, Role::input);
+  for (const std::string name : {"first", "second"}) {
+    const Value w = graph.source(name + ".w", {DType::f32, {3, 3, 3, 3}}, Role::parameter);
+    const Value y = graph.add("relu", {graph.add("conv2d", {x, w}, {{"padding", 1}})}, {}, name);
+    x = graph.add("max_pool", {y}, {{"kernel", 2}, {"stride", stride}});
+  }
+  const Value loss = graph.add("reduce_sum", {x}, {{"axes", IntList{0, 1, 2, 3}}});
+  graph.set_output("loss", loss);
+  return loss;
+}
+
+std::vector<Type> types_of(const Graph& graph, std::span<const ValueId> values) {
+  std::vector<Type> types;
+  for (const ValueId id : values) types.push_back(graph.value(id).type);
+  return types;
+}
+
+void fuse_all(Graph& graph) {
+  remove_dead_nodes(graph);
+  fuse(graph);
+  fuse_pools(graph);
+}
+
+TEST(FusePools, LeavesNoImageBetweenAConvolutionAndItsPool) {
+  Graph graph;
+  differentiate(graph, two_pools(graph, 2));
+  fuse_all(graph);
+  EXPECT_EQ(count(graph, "max_pool"), 0);
+  EXPECT_EQ(count(graph, "max_pool_dx"), 0);
+  EXPECT_EQ(count(graph, "conv2d"), 2);
+  EXPECT_EQ(count(graph, "conv2d_dw"), 2);
+  for (const Node& node : graph.nodes()) {
+    if (!node.op->name().starts_with("conv2d")) continue;
+    EXPECT_EQ(node.attributes.integer("pool", 1), 2) << node.name;
+    EXPECT_EQ(node.op->infer(node, types_of(graph, node.inputs)), types_of(graph, node.outputs)) << node.name;
+  }
+}
+
+TEST(FusePools, LeavesWindowsThatOverlap) {
+  Graph graph;
+  differentiate(graph, two_pools(graph, 1));
+  fuse_all(graph);
+  EXPECT_EQ(count(graph, "max_pool"), 2);
+  EXPECT_EQ(count(graph, "max_pool_dx"), 2);
+}
+
+TEST(FusePools, LeavesImagesThatSomebodyElseReads) {
+  Graph graph;
+  const Value loss = two_pools(graph, 2);
+  graph.set_output("image", graph.add("tanh", {graph.find("first")}));
+  differentiate(graph, loss);
+  fuse_all(graph);
+  EXPECT_EQ(count(graph, "max_pool"), 1);
+  EXPECT_EQ(count(graph, "max_pool_dx"), 0);
+}
+
 // x → conv → bn → relu → conv → bn + x → relu, twice: what a residual network is made of.
 TEST(Fuse, TakesResidualsAndMasksIntoBatchNorm) {
   Graph graph;

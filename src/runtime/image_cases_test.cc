@@ -9,16 +9,19 @@ struct Convolution {
   std::string name;
   std::int64_t stride, padding, groups, kh, kw;
   bool has_bias, has_relu;
+  std::int64_t pool = 1;
 };
 
 Values convolve(Scene& s, const Convolution& c) {
   const std::int64_t in = c.groups * s.dim(2, 16), out = c.groups * s.dim(1, 16);
-  const Value x = s.parameter({s.dim(2, 3), in, s.dim(5, 14), s.dim(4, 13)});
+  const std::int64_t height = c.pool > 1 ? s.dim(4, 16) : s.dim(5, 14);
+  const Value x = s.parameter({s.dim(2, 3), in, height, s.dim(4, c.pool > 1 ? 12 : 13)});
   const Value w = s.parameter({out, in / c.groups, c.kh, c.kw});
   Attributes attributes{{"stride", c.stride}, {"padding", c.padding}, {"groups", c.groups}};
   if (c.has_relu) attributes.set("act", std::string("relu"));
-  if (c.has_bias) return {s.add("conv2d", {x, w, s.parameter({out})}, attributes)};
-  return {s.add("conv2d", {x, w}, attributes)};
+  if (c.pool > 1) attributes.set("pool", c.pool);
+  if (c.has_bias) return {s.apply("conv2d", {x, w, s.parameter({out})}, attributes)[0]};
+  return {s.apply("conv2d", {x, w}, attributes)[0]};
 }
 
 void add_conv_cases(std::vector<OperatorCase>& cases) {
@@ -30,7 +33,10 @@ void add_conv_cases(std::vector<OperatorCase>& cases) {
         Convolution{"pointwise", 1, 0, 1, 1, 1, true, true},
         Convolution{"pointwise_stride", 2, 0, 1, 1, 1, false, false},
         Convolution{"oblong", 1, 1, 1, 3, 2, true, false}, Convolution{"groups", 1, 1, 2, 3, 3, true, true},
-        Convolution{"groups_stride", 2, 2, 2, 3, 3, false, false}}) {
+        Convolution{"groups_stride", 2, 2, 2, 3, 3, false, false},
+        Convolution{"pool", 1, 1, 1, 3, 3, false, false, 2},
+        Convolution{"pool_bias_relu", 1, 1, 1, 3, 3, true, true, 4},
+        Convolution{"pool_groups", 1, 1, 2, 3, 3, true, false, 2}}) {
     cases.push_back({"conv2d_" + c.name, [c](Scene& s) { return convolve(s, c); }});
   }
 }

@@ -21,6 +21,7 @@ ConvSpec conv_spec(const NodeView& node, const ValueInfo& x, const Shape& weight
   spec.stride = node.integer("stride", 1);
   spec.padding = node.integer("padding", 0);
   spec.groups = node.integer("groups", 1);
+  spec.pool = node.integer("pool", 1);
   spec.activation = node.activation();
   spec.layout = x.layout;
   spec.dtype = result.type.dtype;

@@ -34,7 +34,10 @@ void accumulate_gradients(Graph& graph, std::vector<Gradient>& gradients) {
 void optimize(Graph& graph, const ProgramOptions& options) {
   remove_dead_nodes(graph);
   fuse(graph);
-  if (options.kernels == KernelSet::fast) choose_layouts(graph);
+  if (options.kernels == KernelSet::fast) {
+    if (!options.bf16) fuse_pools(graph);
+    choose_layouts(graph);
+  }
   if (options.bf16) use_bf16_products(graph);
 }
 

@@ -27,9 +27,11 @@ struct MatmulSpec {
 };
 
 struct ConvSpec {  // x (n, c, h, w), w (o, c/groups, kh, kw), y (n, o, oh(), ow()); x and y have `layout`, w
-                   // is plain. Of conv2d_dw, has_bias says whether it makes the bias' gradient too.
+                   // is plain. Of conv2d_dw, has_bias says whether it makes the bias' gradient too. With a
+                   // pool, y is the maximum of each pool × pool window, and where it was found is an output
+                   // besides; the gradients of x and w read it after their other operands.
   std::int64_t n = 0, c = 0, h = 0, w = 0, o = 0, kh = 0, kw = 0;
-  std::int64_t stride = 1, padding = 0, groups = 1;
+  std::int64_t stride = 1, padding = 0, groups = 1, pool = 1;
   bool has_bias = false;
   Activation activation = Activation::none;
   DType dtype = DType::f32;
@@ -49,6 +51,17 @@ struct PoolSpec {  // All image operands have `layout`.
   std::int64_t oh() const { return (h + 2 * padding - kernel) / stride + 1; }
   std::int64_t ow() const { return (w + 2 * padding - kernel) / stride + 1; }
 };
+
+// What a convolution with a pool does to its outputs.
+inline PoolSpec pool_of(const ConvSpec& s) {
+  return {s.n, s.o, s.oh(), s.ow(), s.pool, s.pool, 0, s.dtype, s.layout};
+}
+
+// The same convolution without one.
+inline ConvSpec without_pool(ConvSpec s) {
+  s.pool = 1;
+  return s;
+}
 
 // x (n, c, spatial), stored as (n, spatial, c) where the layout is channels_last. With relu, the gradients
 // take beta as their last operand and find where y was positive themselves.

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "base/error.h"
 #include "graph/operators/lists.h"
 #include "graph/operators/operands.h"
@@ -10,7 +12,12 @@ struct ConvWindow {
   explicit ConvWindow(const Node& node)
       : stride(integer_from(node, "stride", 1, 1)),
         padding(integer_from(node, "padding", 0, 0)),
-        groups(integer_from(node, "groups", 1, 1)) {}
+        groups(integer_from(node, "groups", 1, 1)),
+        pool(integer_from(node, "pool", 1, 1)) {
+    if (pool > kMostPool) throw ConfigError("pool={} is more than {}", pool, kMostPool);
+  }
+
+  bool has_pool() const { return pool > 1; }
 
   // The number of positions of a kernel of `size` on `length` elements.
   std::int64_t positions(std::int64_t length, std::int64_t size) const {
@@ -20,7 +27,10 @@ struct ConvWindow {
     return (length + 2 * padding - size) / stride + 1;
   }
 
-  std::int64_t stride, padding, groups;
+  std::int64_t stride, padding, groups, pool;
+
+ private:
+  static constexpr std::int64_t kMostPool = 16;  // A position in a window of 16 × 16 fits in u8.
 };
 
 // The shape of y for x (N, C, H, W) and w (O, C/groups, kh, kw).
@@ -32,46 +42,74 @@ Shape convolved(const ConvWindow& window, const Shape& x, const Shape& w) {
     throw ConfigError("x has {} channels{} but w expects {}", x[1] / window.groups,
                       window.groups == 1 ? "" : " in each group", w[1]);
   }
-  return {x[0], w[0], window.positions(x[2], w[2]), window.positions(x[3], w[3])};
+  Shape y{x[0], w[0], window.positions(x[2], w[2]), window.positions(x[3], w[3])};
+  if (y[2] % window.pool != 0 || y[3] % window.pool != 0)
+    throw ConfigError("pool={} does not divide an image of {} × {}", window.pool, y[2], y[3]);
+  return {y[0], y[1], y[2] / window.pool, y[3] / window.pool};
 }
 
-// bf16 operands make f32 results.
-DType expect_images(const Operands& operands, int a, int b) {
-  operands.expect_rank(a, 4);
-  operands.expect_rank(b, 4);
-  operands.expect_dtype_of(b, a);
-  if (operands.dtype(a) == DType::bf16) return DType::f32;
-  operands.expect_float(a);
-  return operands.dtype(a);
+// The first two operands. In bf16 they make f32 results, which are not pooled.
+DType expect_images(const Operands& operands, const ConvWindow& window) {
+  operands.expect_rank(0, 4);
+  operands.expect_rank(1, 4);
+  operands.expect_dtype_of(1, 0);
+  if (operands.dtype(0) == DType::bf16 && !window.has_pool()) return DType::f32;
+  operands.expect_float(0);
+  return operands.dtype(0);
 }
 
-double multiply_adds(const Shape& y, const Shape& w) {
-  return 2.0 * static_cast<double>(y.count()) * static_cast<double>(w.count(1, 4));
+double multiply_adds(const Node& node, const Shape& y, const Shape& w) {
+  const std::int64_t pool = ConvWindow(node).pool;
+  return 2.0 * static_cast<double>(y.count() * pool * pool) * static_cast<double>(w.count(1, 4));
 }
 
-// y[n,o,i,j] = act(Σ x[n,c,i·s+u−p,j·s+v−p]·w[o,c,u,v] + bias[o])
+// With a pool, the gradients read where each maximum was found. It lies as dy does.
+void expect_index(const Operands& operands, const ConvWindow& window) {
+  if (operands.has(2) != window.has_pool())
+    throw ConfigError("pool={}: index is {}", window.pool,
+                      operands.has(2) ? "one operand too many" : "missing");
+  if (!operands.has(2)) return;
+  operands.expect_dtype(2, DType::u8);
+  operands.expect_shape(2, operands.shape(0));
+}
+
+PlacementRules with_index(PlacementRules rules, const Node& node) {
+  for (PlacementRule& rule : rules) {
+    const Placement dy = rule.inputs[0];
+    if (ConvWindow(node).has_pool()) rule.inputs.push_back(dy == kPartialSum ? kReplicated : dy);
+  }
+  return rules;
+}
+
+// y[n,o,i,j] = act(Σ x[n,c,i·s+u−p,j·s+v−p]·w[o,c,u,v] + bias[o]); with a pool, the maximum of each window of
+// these, and index = its first position in the window
 class Conv2d final : public Operator {
  public:
   std::string_view name() const override { return "conv2d"; }
   std::vector<std::string_view> attribute_names() const override {
-    return {"stride", "padding", "groups", "act"};
+    return {"stride", "padding", "groups", "act", "pool"};
   }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
     const Operands operands(in, {"x", "w", "bias"}, 1);
-    const DType dtype = expect_images(operands, 0, 1);
+    const ConvWindow window(node);
+    const DType dtype = expect_images(operands, window);
     if (operands.has(2)) {
       operands.expect_dtype(2, dtype);
       operands.expect_shape(2, {in[1].shape[0]});
     }
     has_relu(node);
-    return {make_type(dtype, convolved(ConvWindow(node), in[0].shape, in[1].shape))};
+    const Type y = make_type(dtype, convolved(window, in[0].shape, in[1].shape));
+    if (!window.has_pool()) return {y};
+    return {y, {DType::u8, y.shape}};
   }
 
   std::vector<Gradient> gradient(Graph& graph, const Node& node, std::span<const Value> dy) const override {
+    const Value first = only_first(node, dy);
     const Backward back(graph, node);
+    const bool has_pool = ConvWindow(node).has_pool();
     const Value x = back.in(0), w = back.in(1);
-    const Value d = back.cast_to(0, back.before_activation(dy[0]));
+    const Value d = back.cast_to(0, back.before_activation(first));
     Attributes image = back.attributes();
     image.erase("act");
     Attributes kernel = image;
@@ -79,8 +117,10 @@ class Conv2d final : public Operator {
     image.set("width", x.dim(3));
     kernel.set("kernel", IntList{w.dim(2), w.dim(3)});
     if (back.in_count() == 2) kernel.set("bias", std::int64_t{0});
-    const Value dx = back.add(0, "conv2d_dx", {d, w}, image);
-    const std::vector<Value> dw = back.apply(1, "conv2d_dw", {d, x}, kernel);
+    const Value dx = has_pool ? back.add(0, "conv2d_dx", {d, w, back.out(1)}, image)
+                              : back.add(0, "conv2d_dx", {d, w}, image);
+    const std::vector<Value> dw = has_pool ? back.apply(1, "conv2d_dw", {d, x, back.out(1)}, kernel)
+                                           : back.apply(1, "conv2d_dw", {d, x}, kernel);
     std::vector<Gradient> gradients{{back.cast_to(0, dx), {}}, {back.cast_to(1, dw[0]), {}}};
     if (back.in_count() == 3) gradients.push_back({dw[1], {}});
     return gradients;
@@ -88,16 +128,20 @@ class Conv2d final : public Operator {
 
   std::vector<PlacementRule> placements(const Node& node, std::span<const Type> in) const override {
     PlacementRules rules{{{sharded(0), kReplicated}, {sharded(0)}}};
-    if (ConvWindow(node).groups == 1) {
+    const ConvWindow window(node);
+    if (window.groups == 1) {
       rules.push_back({{kReplicated, sharded(0)}, {sharded(1)}});
-      if (!has_relu(node)) rules.push_back({{sharded(1), sharded(1)}, {kPartialSum}});
+      if (!has_relu(node) && !window.has_pool()) rules.push_back({{sharded(1), sharded(1)}, {kPartialSum}});
     }
     if (in.size() == 3) place_bias(rules);
+    for (PlacementRule& rule : rules) {
+      if (window.has_pool()) rule.outputs.push_back(rule.outputs[0]);
+    }
     return rules;
   }
 
-  double flops(const Node&, std::span<const Type> in, std::span<const Type> out) const override {
-    return multiply_adds(out[0].shape, in[1].shape);
+  double flops(const Node& node, std::span<const Type> in, std::span<const Type> out) const override {
+    return multiply_adds(node, out[0].shape, in[1].shape);
   }
 
  private:
@@ -115,13 +159,14 @@ class Conv2dDx final : public Operator {
  public:
   std::string_view name() const override { return "conv2d_dx"; }
   std::vector<std::string_view> attribute_names() const override {
-    return {"stride", "padding", "groups", "height", "width"};
+    return {"stride", "padding", "groups", "height", "width", "pool"};
   }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
-    const Operands operands(in, {"dy", "w"});
-    const DType dtype = expect_images(operands, 0, 1);
+    const Operands operands(in, {"dy", "w", "index"}, 1);
     const ConvWindow window(node);
+    const DType dtype = expect_images(operands, window);
+    expect_index(operands, window);
     const Shape& w = in[1].shape;
     if (w[0] % window.groups != 0) {
       throw ConfigError("groups={} does not divide {} channels", window.groups, w[0]);
@@ -140,11 +185,11 @@ class Conv2dDx final : public Operator {
       rules.push_back({{sharded(1), sharded(0)}, {kPartialSum}});
       rules.push_back({{kReplicated, sharded(1)}, {sharded(1)}});
     }
-    return rules;
+    return with_index(std::move(rules), node);
   }
 
-  double flops(const Node&, std::span<const Type> in, std::span<const Type>) const override {
-    return multiply_adds(in[0].shape, in[1].shape);
+  double flops(const Node& node, std::span<const Type> in, std::span<const Type>) const override {
+    return multiply_adds(node, in[0].shape, in[1].shape);
   }
 };
 
@@ -153,13 +198,14 @@ class Conv2dDw final : public Operator {
  public:
   std::string_view name() const override { return "conv2d_dw"; }
   std::vector<std::string_view> attribute_names() const override {
-    return {"stride", "padding", "groups", "kernel", "bias"};
+    return {"stride", "padding", "groups", "kernel", "bias", "pool"};
   }
 
   std::vector<Type> infer(const Node& node, std::span<const Type> in) const override {
-    const Operands operands(in, {"dy", "x"});
-    const DType dtype = expect_images(operands, 0, 1);
+    const Operands operands(in, {"dy", "x", "index"}, 1);
     const ConvWindow window(node);
+    const DType dtype = expect_images(operands, window);
+    expect_index(operands, window);
     const Shape &dy = in[0].shape, &x = in[1].shape;
     const IntList kernel = node.attributes.list("kernel");
     if (kernel.size() != 2) throw ConfigError("attribute kernel has {} entries, expected 2", kernel.size());
@@ -182,11 +228,11 @@ class Conv2dDw final : public Operator {
     for (PlacementRule& rule : rules) {
       if (!has_bias(node)) rule.outputs.pop_back();
     }
-    return rules;
+    return with_index(std::move(rules), node);
   }
 
-  double flops(const Node&, std::span<const Type> in, std::span<const Type> out) const override {
-    return multiply_adds(in[0].shape, out[0].shape);
+  double flops(const Node& node, std::span<const Type> in, std::span<const Type> out) const override {
+    return multiply_adds(node, in[0].shape, out[0].shape);
   }
 
  private:

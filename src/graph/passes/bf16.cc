@@ -30,7 +30,9 @@ void use_bf16_products(Graph& graph) {
   };
   for (Node& node : old) {
     graph.set_stage(node.stage);
-    const bool is_product = std::find(kProducts.begin(), kProducts.end(), node.op->name()) != kProducts.end();
+    const bool is_product =
+        std::find(kProducts.begin(), kProducts.end(), node.op->name()) != kProducts.end() &&
+        node.attributes.integer("pool", 1) == 1;
     for (std::size_t i = 0; is_product && i < 2; ++i) {  // The bias, a third operand, stays f32.
       if (graph.value(node.inputs[i]).type.dtype == DType::f32)
         node.inputs[i] = in_bf16(node.inputs[i], node.phase);

@@ -20,7 +20,7 @@ struct ImageOperands {
 
 const std::vector<ImageOperands>& image_operators() {
   static const std::vector<ImageOperands> kOperators{
-      {"conv2d", {0}, {0}},          {"conv2d_dx", {0}, {0}},      {"conv2d_dw", {0, 1}, {}},
+      {"conv2d", {0}, {0, 1}},       {"conv2d_dx", {0, 2}, {0}},   {"conv2d_dw", {0, 1, 2}, {}},
       {"max_pool", {0}, {0, 1}},     {"max_pool_dx", {0, 1}, {0}}, {"avg_pool", {0}, {0}},
       {"avg_pool_dx", {0}, {0}},     {"global_avg_pool", {0}, {}}, {"global_avg_pool_dx", {}, {0}},
       {"bn_stats", {0}, {}},         {"bn_apply", {0, 4}, {0}},    {"bn_apply_grad", {0, 1}, {}},
@@ -64,7 +64,10 @@ class LayoutChoice {
         if (static_cast<std::size_t>(i) < node.inputs.size())
           convert(node, static_cast<std::size_t>(i), Layout::channels_last);
       }
-      for (const int i : at->outputs) mark(node.outputs[static_cast<std::size_t>(i)]);
+      for (const int i : at->outputs) {  // So may this one.
+        if (static_cast<std::size_t>(i) < node.outputs.size())
+          mark(node.outputs[static_cast<std::size_t>(i)]);
+      }
     } else if (follows(node)) {
       for (std::size_t i = 0; i < node.inputs.size(); ++i) convert(node, i, Layout::channels_last);
       for (const ValueId id : node.outputs) mark(id);

@@ -27,11 +27,16 @@ void remove_dead_nodes(Graph& graph);
 // mask within them, and relu's mask of a sum.
 void fuse(Graph& graph);
 
+// Lets convolutions pool what they make, and their gradients read that of the pooled image: the images in
+// between, the largest of all, are never whole in memory.
+void fuse_pools(Graph& graph);
+
 // Stores images as channels_last wherever convolutions, pooling and batch norm want them, and adds to_layout
 // nodes where a value is needed in the other layout.
 void choose_layouts(Graph& graph);
 
-// Lets matrix products and convolutions read bf16 copies of their operands; everything else stays f32.
+// Lets matrix products, and convolutions without a pool, read bf16 copies of their operands; everything else
+// stays f32.
 void use_bf16_products(Graph& graph);
 
 // Joins the all_reduce nodes of gradients whose parameters follow each other into one per bucket of at least

@@ -4,7 +4,9 @@
 #include "tensor/kernels/dnnl.h"
 #include "tensor/kernels/matrix.h"
 #include "tensor/kernels/narrow_conv.h"
+#include "tensor/kernels/pooling.h"
 #include "tensor/kernels/winograd_conv.h"
+#include "tensor/pooled_conv.h"
 
 // Convolutions by oneDNN. Images stay in the layout of the graph, channels last being within a tenth of
 // oneDNN's own blocked layouts; weights are small, lie plain in their arena, and are packed in scratch memory
@@ -191,6 +193,7 @@ std::unique_ptr<Kernel> make_conv2d(const ConvSpec& s) {
   if (auto narrow = make_narrow_conv2d(s)) return narrow;
   if (auto winograd = make_winograd_conv2d(s)) return winograd;
   if (!is_supported(s)) return nullptr;
+  if (s.pool > 1) return chain_conv_and_pool(s, make_conv2d(without_pool(s)), make_max_pool(pool_of(s)));
   const auto desc = find_primitive(
       [&](FormatTag tag) { return Description(s, tag, s.input_dtype, s.input_dtype, s.dtype).forward(s); });
   return desc ? std::make_unique<Conv2d>(s, *desc) : nullptr;
@@ -199,6 +202,8 @@ std::unique_ptr<Kernel> make_conv2d(const ConvSpec& s) {
 std::unique_ptr<Kernel> make_conv2d_dx(const ConvSpec& s) {
   if (auto winograd = make_winograd_conv2d_dx(s)) return winograd;
   if (!is_supported(s)) return nullptr;
+  if (s.pool > 1)
+    return chain_pool_and_gradient(s, make_max_pool_dx(pool_of(s)), make_conv2d_dx(without_pool(s)));
   const auto desc = find_primitive([&](FormatTag tag) {
     const Description d(s, tag, s.dtype, s.input_dtype, s.input_dtype);
     const Description forward(s, tag, s.input_dtype, s.input_dtype, s.dtype);
@@ -213,6 +218,8 @@ std::unique_ptr<Kernel> make_conv2d_dw(const ConvSpec& s) {
   if (auto narrow = make_narrow_conv2d_dw(s)) return narrow;
   if (auto winograd = make_winograd_conv2d_dw(s)) return winograd;
   if (!is_supported(s)) return nullptr;
+  if (s.pool > 1)
+    return chain_pool_and_gradient(s, make_max_pool_dx(pool_of(s)), make_conv2d_dw(without_pool(s)));
   const auto desc = find_primitive([&](FormatTag tag) {
     const Description d(s, tag, s.input_dtype, s.dtype, s.input_dtype);
     const Description forward(s, tag, s.input_dtype, s.input_dtype, s.dtype);

@@ -11,10 +11,10 @@ namespace {
 constexpr double kConvDwTolerance = 4e-5;  // A sum of thousands of products, in f32.
 
 std::string name_of(const ConvSpec& s) {
-  return fmt::format("conv n={} c={} {}x{} o={} kernel {}x{} stride {} padding {} groups {} {} bf16={}", s.n,
-                     s.c, s.h, s.w, s.o, s.kh, s.kw, s.stride, s.padding, s.groups,
-                     s.layout == Layout::channels_last ? "channels last" : "plain",
-                     s.input_dtype == DType::bf16);
+  return fmt::format(
+      "conv n={} c={} {}x{} o={} kernel {}x{} stride {} padding {} groups {} pool {} {} bf16={}", s.n, s.c,
+      s.h, s.w, s.o, s.kh, s.kw, s.stride, s.padding, s.groups, s.pool,
+      s.layout == Layout::channels_last ? "channels last" : "plain", s.input_dtype == DType::bf16);
 }
 
 Operand as_input(const ConvSpec& s, Operand operand) {
@@ -25,16 +25,22 @@ void check_conv(const ConvSpec& s) {
   const std::int64_t filters = s.o * s.c / s.groups * s.kh * s.kw;
   const Operand x = as_input(s, random_floats(s.n * s.c * s.h * s.w, 1));
   const Operand w = as_input(s, random_floats(filters, 2, -0.3, 0.3));
-  const Operand dy = as_input(s, random_floats(s.n * s.o * s.oh() * s.ow(), 3));
-  std::vector<Operand> in = {x, w};
+  const Operand dy = as_input(s, random_floats(s.n * s.o * (s.oh() / s.pool) * (s.ow() / s.pool), 3));
+  std::vector<Operand> in = {x, w}, out = {Operand(DType::f32, dy.count())};
+  std::vector<Operand> for_dx = {dy, w}, for_dw = {dy, x};
   if (s.has_bias) in.push_back(random_floats(s.o, 4));
-  expect_same(make_conv2d(s), reference::make_conv2d(s), in, {Operand(DType::f32, dy.count())}, kSumTolerance,
-              name_of(s));
-  expect_same(make_conv2d_dx(s), reference::make_conv2d_dx(s), {dy, w}, {Operand(DType::f32, x.count())},
+  if (s.pool > 1) {
+    const Operand index = random_bytes(dy.count(), 5, s.pool * s.pool);
+    out.push_back(index);
+    for_dx.push_back(index);
+    for_dw.push_back(index);
+  }
+  expect_same(make_conv2d(s), reference::make_conv2d(s), in, out, kSumTolerance, name_of(s));
+  expect_same(make_conv2d_dx(s), reference::make_conv2d_dx(s), for_dx, {Operand(DType::f32, x.count())},
               kSumTolerance, name_of(s) + " dx");
   std::vector<Operand> gradients = {Operand(DType::f32, filters)};
   if (s.has_bias) gradients.push_back(Operand(DType::f32, s.o));
-  expect_same(make_conv2d_dw(s), reference::make_conv2d_dw(s), {dy, x}, gradients, kConvDwTolerance,
+  expect_same(make_conv2d_dw(s), reference::make_conv2d_dw(s), for_dw, gradients, kConvDwTolerance,
               name_of(s) + " dw");
 }
 
@@ -98,6 +104,28 @@ TEST(Conv2d, AgreesWithTheReferenceForFewChannels) {
                     .kw = c == 1 ? 5 : 3,
                     .stride = stride,
                     .padding = 2,
+                    .has_bias = true,
+                    .activation = Activation::relu,
+                    .layout = Layout::channels_last});
+      }
+    }
+  }
+}
+
+// Few channels, whose kernel pools strips of rows; more, where one kernel runs after the other.
+TEST(Conv2d, Pools) {
+  for (const std::int64_t c : {1, 2, 3, 20}) {
+    for (const std::int64_t o : {1, 15, 32, 49}) {
+      for (const std::int64_t pool : {2, 4}) {
+        check_conv({.n = 5,
+                    .c = c,
+                    .h = 8,
+                    .w = 12,
+                    .o = o,
+                    .kh = 3,
+                    .kw = 3,
+                    .padding = 1,
+                    .pool = pool,
                     .has_bias = true,
                     .activation = Activation::relu,
                     .layout = Layout::channels_last});

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tensor/kernels/operands.h"
+#include "tensor/kernels/pooling.h"
 #include "tensor/kernels/scratch_plan.h"
 #include "tensor/kernels/simd_targets.h"
 #include "tensor/kernels/threads.h"
@@ -171,16 +172,14 @@ class NarrowConv : public Kernel {
       : spec_(s),
         width_(s.w + 2 * s.padding),
         image_floats_((s.h + 2 * s.padding) * width_ * s.c),
-        shape_{s.oh(), s.ow(), s.o, s.kh * s.kw * s.c, s.stride * width_ * s.c, s.stride * s.c, {}} {
+        shape_{s.pool > 1 ? s.pool : s.oh(), s.ow(),         s.o, s.kh * s.kw * s.c,
+               s.stride * width_ * s.c,      s.stride * s.c, {}} {
     for (std::int64_t tap = 0; tap < shape_.taps; ++tap) {
       const std::int64_t position = tap / s.c;
       shape_.offsets[static_cast<std::size_t>(tap)] =
           (position / s.kw * width_ + position % s.kw) * s.c + tap % s.c;
     }
   }
-
-  std::int64_t input_floats() const { return spec_.h * spec_.w * spec_.c; }
-  std::int64_t output_floats() const { return shape_.oh * shape_.ow * spec_.o; }
 
   // Where the weight of `output` and `tap` lies in the plain (o, c, kh, kw) tensor.
   std::int64_t plain_index(std::int64_t output, std::int64_t tap) const {
@@ -195,22 +194,54 @@ class NarrowConv : public Kernel {
     }
   }
 
-  // Calls body(part, first image, last image, bordered image full of zeros) for each part of the batch.
+  // Room for what for_strips() gives to each of `parts`.
+  void plan_strips(std::int64_t parts) {
+    const auto floats = [&](std::int64_t count) {
+      return static_cast<std::size_t>(parts * count) * sizeof(float);
+    };
+    borders_at_ = plan_.add(floats(image_floats_));
+    unpooled_at_ = plan_.add(floats(has_pool() ? strip_floats() : 0));
+  }
+
+  // Calls body(part, strip, x, unpooled) for each strip of rows of each image: all of them, or the few that
+  // one row of the pool takes, for whose outputs there is room at `unpooled`. x is the bordered image from
+  // there on.
   template <typename Body>
-  void for_parts(std::int64_t parts, float* borders, const Body& body) const {
+  void for_strips(std::int64_t parts, const float* images, std::byte* scratch, const Body& body) const {
+    auto* borders = reinterpret_cast<float*>(scratch + borders_at_);
+    auto* unpooled = reinterpret_cast<float*>(scratch + unpooled_at_);
+    const std::int64_t strips = spec_.oh() / shape_.oh;
     parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t part = begin; part < end; ++part) {
         float* bordered = borders + part * image_floats_;
         std::fill_n(bordered, image_floats_, 0.0F);
-        body(part, part * spec_.n / parts, (part + 1) * spec_.n / parts, bordered);
+        for (std::int64_t image = part * spec_.n / parts; image < (part + 1) * spec_.n / parts; ++image) {
+          copy_image(images + image * spec_.h * spec_.w * spec_.c, bordered);
+          for (std::int64_t strip = 0; strip < strips; ++strip) {
+            body(part, image * strips + strip, bordered + strip * shape_.oh * shape_.row_step,
+                 unpooled + part * strip_floats());
+          }
+        }
       }
     });
+  }
+
+  bool has_pool() const { return spec_.pool > 1; }
+  std::int64_t strip_floats() const { return shape_.oh * shape_.ow * spec_.o; }
+  // The pool of a strip, as if that were an image.
+  PoolSpec strip_pool() const {
+    PoolSpec pool = pool_of(spec_);
+    pool.h = shape_.oh;
+    return pool;
   }
 
   ConvSpec spec_;
   std::int64_t width_, image_floats_;
   NarrowShape shape_;
   ScratchPlan plan_;
+
+ private:
+  std::size_t borders_at_ = 0, unpooled_at_ = 0;
 };
 
 class NarrowConv2d final : public NarrowConv {
@@ -218,7 +249,7 @@ class NarrowConv2d final : public NarrowConv {
   explicit NarrowConv2d(const ConvSpec& s)
       : NarrowConv(s), parts_(std::min<std::int64_t>(s.n, num_threads())) {
     weights_at_ = plan_.add(static_cast<std::size_t>(shape_.taps * s.o) * sizeof(float));
-    borders_at_ = plan_.add(static_cast<std::size_t>(parts_ * image_floats_) * sizeof(float));
+    plan_strips(parts_);
   }
 
   void run(Buffers in, Buffers out, std::byte* scratch) const override {
@@ -227,20 +258,19 @@ class NarrowConv2d final : public NarrowConv {
       for (std::int64_t o = 0; o < spec_.o; ++o) w[tap * spec_.o + o] = operand(in, 1)[plain_index(o, tap)];
     }
     const float* bias = spec_.has_bias ? operand(in, 2) : nullptr;
-    const auto convolve = [&](std::int64_t, std::int64_t first, std::int64_t last, float* bordered) {
-      for (std::int64_t image = first; image < last; ++image) {
-        copy_image(operand(in, 0) + image * input_floats(), bordered);
-        const auto forward = HWY_DYNAMIC_DISPATCH(narrow_forward);
-        forward(shape_, bordered, w, bias, spec_.activation == Activation::relu,
-                operand(out, 0) + image * output_floats());
-      }
-    };
-    for_parts(parts_, reinterpret_cast<float*>(scratch + borders_at_), convolve);
+    for_strips(parts_, operand(in, 0), scratch,
+               [&](std::int64_t, std::int64_t strip, const float* x, float* unpooled) {
+                 float* y = has_pool() ? unpooled : operand(out, 0) + strip * strip_floats();
+                 HWY_DYNAMIC_DISPATCH(narrow_forward)
+                 (shape_, x, w, bias, spec_.activation == Activation::relu, y);
+                 if (has_pool())
+                   max_pool_images(strip_pool(), strip, 1, y, operand(out, 0), operand<std::uint8_t>(out, 1));
+               });
   }
 
  private:
   std::int64_t parts_;
-  std::size_t weights_at_, borders_at_;
+  std::size_t weights_at_;
 };
 
 // The gradients of fixed parts of the batch are summed apart, then added in order.
@@ -249,23 +279,22 @@ class NarrowConv2dDw final : public NarrowConv {
   explicit NarrowConv2dDw(const ConvSpec& s)
       : NarrowConv(s), parts_(std::min<std::int64_t>(s.n, kMostParts)), sum_floats_((shape_.taps + 1) * s.o) {
     sums_at_ = plan_.add(static_cast<std::size_t>(parts_ * sum_floats_) * sizeof(float));
-    borders_at_ = plan_.add(static_cast<std::size_t>(parts_ * image_floats_) * sizeof(float));
+    plan_strips(parts_);
   }
 
   void run(Buffers in, Buffers out, std::byte* scratch) const override {
     auto* sums = reinterpret_cast<float*>(scratch + sums_at_);
     std::fill_n(sums, parts_ * sum_floats_, 0.0F);
-    const auto differentiate = [&](std::int64_t part, std::int64_t first, std::int64_t last,
-                                   float* bordered) {
-      float* own = sums + part * sum_floats_;
-      for (std::int64_t image = first; image < last; ++image) {
-        copy_image(operand(in, 1) + image * input_floats(), bordered);
-        const auto gradient = HWY_DYNAMIC_DISPATCH(narrow_gradient);
-        gradient(shape_, operand(in, 0) + image * output_floats(), bordered, own,
-                 own + shape_.taps * spec_.o);
-      }
-    };
-    for_parts(parts_, reinterpret_cast<float*>(scratch + borders_at_), differentiate);
+    for_strips(parts_, operand(in, 1), scratch,
+               [&](std::int64_t part, std::int64_t strip, const float* x, float* unpooled) {
+                 if (has_pool()) {
+                   max_pool_dx_images(strip_pool(), strip, 1, operand(in, 0),
+                                      operand<const std::uint8_t>(in, 2), unpooled);
+                 }
+                 const float* dy = has_pool() ? unpooled : operand(in, 0) + strip * strip_floats();
+                 float* own = sums + part * sum_floats_;
+                 HWY_DYNAMIC_DISPATCH(narrow_gradient)(shape_, dy, x, own, own + shape_.taps * spec_.o);
+               });
     for (std::int64_t o = 0; o < spec_.o; ++o) {
       for (std::int64_t tap = 0; tap < shape_.taps; ++tap) {
         operand(out, 0)[plain_index(o, tap)] = sum_parts(sums + tap * spec_.o + o);
@@ -284,7 +313,7 @@ class NarrowConv2dDw final : public NarrowConv {
   }
 
   std::int64_t parts_, sum_floats_;
-  std::size_t sums_at_, borders_at_;
+  std::size_t sums_at_;
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ class Operand {
 // Uniform in [low, high), the same on every call with the same seed.
 Operand random_floats(std::int64_t count, std::uint64_t seed, double low = -1, double high = 1);
 Operand random_ints(std::int64_t count, std::uint64_t seed, std::int64_t low, std::int64_t high);
+Operand random_bytes(std::int64_t count, std::uint64_t seed, std::int64_t end);
 Operand floats(const std::vector<float>& values);
 Operand doubles(const std::vector<double>& values);
 Operand ints(const std::vector<std::int32_t>& values);

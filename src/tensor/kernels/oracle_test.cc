@@ -112,6 +112,13 @@ Operand random_ints(std::int64_t count, std::uint64_t seed, std::int64_t low, st
   return result;
 }
 
+Operand random_bytes(std::int64_t count, std::uint64_t seed, std::int64_t end) {
+  const Operand values = random_ints(count, seed, 0, end);
+  Operand result(DType::u8, count);
+  std::copy_n(values.as<std::int32_t>(), count, result.as<std::uint8_t>());
+  return result;
+}
+
 Operand floats(const std::vector<float>& values) {
   Operand result(DType::f32, static_cast<std::int64_t>(values.size()));
   std::copy(values.begin(), values.end(), result.as<float>());

@@ -19,8 +19,6 @@ struct Taps {
         first(std::max<std::int64_t>(0, -start)),
         last(std::min(s.kernel, size - start)) {}
 
-  bool are(std::int64_t count) const { return last - first == count; }
-
   std::int64_t start;  // Position in the image of tap 0.
   std::int64_t first, last;
 };
@@ -43,6 +41,8 @@ struct Window {
   const PoolSpec& s;
   Taps rows, columns;
 
+  HWY_INLINE std::int64_t first_tap() const { return rows.first * s.kernel + columns.first; }
+
   // Calls body(tap, pixel) for each tap, row by row: `tap` counts the positions of the window, `pixel` those
   // of the image.
   template <typename Body>
@@ -59,6 +59,8 @@ template <int kSide>
 struct WholeWindow {
   std::int64_t first, width;  // Pixel of tap 0; pixels of a row of the image.
 
+  HWY_INLINE std::int64_t first_tap() const { return 0; }
+
   template <typename Body>
   HWY_INLINE void for_each_tap(const Body& body) const {
 #pragma GCC unroll 3
@@ -72,16 +74,21 @@ struct WholeWindow {
 // Calls body(window) for each window of an image, row by row.
 template <typename Body>
 HWY_INLINE void for_each_window(const PoolSpec& s, const Body& body) {
+  // The columns whose windows do not reach over the sides.
+  const std::int64_t begin = (s.padding + s.stride - 1) / s.stride;
+  const std::int64_t end = (s.w + s.padding - s.kernel) / s.stride + 1;
   for (std::int64_t oy = 0; oy < s.oh(); ++oy) {
     const Taps rows(s, oy, s.h);
+    const bool is_inside = rows.last - rows.first == s.kernel;
     for (std::int64_t ox = 0; ox < s.ow(); ++ox) {
-      const Taps columns(s, ox, s.w);
-      if (s.kernel == 2 && rows.are(2) && columns.are(2)) {
-        body(WholeWindow<2>{rows.start * s.w + columns.start, s.w});
-      } else if (s.kernel == 3 && rows.are(3) && columns.are(3)) {
-        body(WholeWindow<3>{rows.start * s.w + columns.start, s.w});
+      const std::int64_t first = rows.start * s.w + ox * s.stride - s.padding;
+      const bool is_whole = is_inside && ox >= begin && ox < end;
+      if (is_whole && s.kernel == 2) {
+        body(WholeWindow<2>{first, s.w});
+      } else if (is_whole && s.kernel == 3) {
+        body(WholeWindow<3>{first, s.w});
       } else {
-        body(Window{s, rows, columns});
+        body(Window{s, rows, Taps(s, ox, s.w)});
       }
     }
   }
@@ -91,42 +98,47 @@ HWY_INLINE void for_each_window(const PoolSpec& s, const Body& body) {
 // guess where the next one goes on.
 HWY_INLINE std::int64_t to_next_row(const PoolSpec& s) { return s.stride * s.w * s.c; }
 
+// Small whole numbers, in memory one byte each.
 using Bytes = hn::Rebind<std::uint8_t, Floats>;
-using Ints = hn::RebindToSigned<Floats>;
+using Words = hn::RebindToUnsigned<Floats>;
+using WordVec = hn::Vec<Words>;
 
-// Small whole numbers kept as floats in registers and as bytes in memory.
-HWY_INLINE void store_bytes(Vec v, std::uint8_t* p, Whole) {
-  hn::StoreU(hn::DemoteTo(Bytes(), hn::ConvertTo(Ints(), v)), Bytes(), p);
+HWY_INLINE WordVec word(std::int64_t value) { return hn::Set(Words(), static_cast<std::uint32_t>(value)); }
+HWY_INLINE void store_bytes(WordVec v, std::uint8_t* p, Whole) {
+  hn::StoreU(hn::TruncateTo(Bytes(), v), Bytes(), p);
 }
-HWY_INLINE void store_bytes(Vec v, std::uint8_t* p, Part part) {
+HWY_INLINE void store_bytes(WordVec v, std::uint8_t* p, Part part) {
   HWY_ALIGN std::uint8_t lane[hn::MaxLanes(kFloats)];
   store_bytes(v, lane, Whole{});
   std::copy_n(lane, part.count, p);
 }
-HWY_INLINE Vec load_bytes(const std::uint8_t* p, Whole) {
-  return hn::ConvertTo(kFloats, hn::PromoteTo(Ints(), hn::LoadU(Bytes(), p)));
+HWY_INLINE WordVec load_bytes(const std::uint8_t* p, Whole) {
+  return hn::PromoteTo(Words(), hn::LoadU(Bytes(), p));
 }
-HWY_INLINE Vec load_bytes(const std::uint8_t* p, Part part) {
+HWY_INLINE WordVec load_bytes(const std::uint8_t* p, Part part) {
   HWY_ALIGN std::uint8_t lane[hn::MaxLanes(kFloats)] = {};
   std::copy_n(p, part.count, lane);
   return load_bytes(lane, Whole{});
 }
 
-void max_pool_image(const PoolSpec& s, const float* x, float* y, std::uint8_t* index) {
+void max_pool_image(PoolSpec s, const float* x, float* y, std::uint8_t* index) {
   const auto channels = static_cast<std::size_t>(s.c);
   const std::int64_t ahead = to_next_row(s);
   for_each_window(s, [&](const auto& window) HWY_ATTR {
     for_vectors(channels, [&](std::size_t c, auto lane) HWY_ATTR {
-      // Whatever is first in the window is taken, NaN and the lowest of all floats included.
-      FloatMask is_first = hn::Eq(zero(), zero());
-      Vec most = zero(), at = zero();
+      Vec most = zero();
+      WordVec at = word(0);
       window.for_each_tap([&](std::int64_t tap, std::int64_t pixel) HWY_ATTR {
         const Vec value = lane.load(x + pixel * s.c + c);
         __builtin_prefetch(x + pixel * s.c + c + ahead);
-        const FloatMask is_more = hn::Or(is_first, hn::Gt(value, most));
+        if (tap == window.first_tap()) {  // NaN is kept, as the reference does.
+          most = value;
+          at = word(tap);
+          return;
+        }
+        const FloatMask is_more = hn::Gt(value, most);
         most = hn::IfThenElse(is_more, value, most);
-        at = hn::IfThenElse(is_more, splat(static_cast<float>(tap)), at);
-        is_first = hn::Ne(zero(), zero());
+        at = hn::IfThenElse(hn::RebindMask(Words(), is_more), word(tap), at);
       });
       lane.store(most, y + c);
       store_bytes(at, index + c, lane);
@@ -137,18 +149,18 @@ void max_pool_image(const PoolSpec& s, const float* x, float* y, std::uint8_t* i
 }
 
 // Windows that do not overlap write their taps; others add to what is there. `dx` is zero where it has to be.
-void max_pool_dx_image(const PoolSpec& s, const float* dy, const std::uint8_t* index, float* dx) {
+void max_pool_dx_image(PoolSpec s, const float* dy, const std::uint8_t* index, float* dx) {
   const auto channels = static_cast<std::size_t>(s.c);
   const bool overlap = s.kernel > s.stride;
   const std::int64_t ahead = to_next_row(s);
   for_each_window(s, [&](const auto& window) HWY_ATTR {
     for_vectors(channels, [&](std::size_t c, auto lane) HWY_ATTR {
       const Vec gradient = lane.load(dy + c);
-      const Vec chosen = load_bytes(index + c, lane);
+      const WordVec chosen = load_bytes(index + c, lane);
       window.for_each_tap([&](std::int64_t tap, std::int64_t pixel) HWY_ATTR {
         float* target = dx + pixel * s.c + c;
         __builtin_prefetch(target + ahead);
-        const Vec own = hn::IfThenElseZero(hn::Eq(chosen, splat(static_cast<float>(tap))), gradient);
+        const Vec own = hn::IfThenElseZero(hn::RebindMask(kFloats, hn::Eq(chosen, word(tap))), gradient);
         lane.store(overlap ? hn::Add(own, lane.load(target)) : own, target);
       });
     });
@@ -157,7 +169,7 @@ void max_pool_dx_image(const PoolSpec& s, const float* dy, const std::uint8_t* i
   });
 }
 
-void avg_pool_image(const PoolSpec& s, const float* x, float* y) {
+void avg_pool_image(PoolSpec s, const float* x, float* y) {
   const auto channels = static_cast<std::size_t>(s.c);
   const Vec share = splat(1.0F / static_cast<float>(s.kernel * s.kernel));
   for_each_window(s, [&](const auto& window) HWY_ATTR {
@@ -171,7 +183,7 @@ void avg_pool_image(const PoolSpec& s, const float* x, float* y) {
   });
 }
 
-void avg_pool_dx_image(const PoolSpec& s, const float* dy, float* dx) {
+void avg_pool_dx_image(PoolSpec s, const float* dy, float* dx) {
   const auto channels = static_cast<std::size_t>(s.c);
   const Vec share = splat(1.0F / static_cast<float>(s.kernel * s.kernel));
   for_each_window(s, [&](const auto& window) HWY_ATTR {
@@ -255,26 +267,37 @@ std::unique_ptr<Kernel> make_image_kernel(const PoolSpec& spec, Body body) {
 
 }  // namespace
 
+void max_pool_images(const PoolSpec& spec, std::int64_t first, std::int64_t count, const float* x, float* y,
+                     std::uint8_t* index) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t to = (first + i) * output_size(spec);
+    HWY_DYNAMIC_DISPATCH(max_pool_image)(spec, x + i * input_size(spec), y + to, index + to);
+  }
+}
+
+void max_pool_dx_images(const PoolSpec& spec, std::int64_t first, std::int64_t count, const float* dy,
+                        const std::uint8_t* index, float* dx) {
+  if (!windows_cover(spec)) std::fill_n(dx, count * input_size(spec), 0.0F);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t from = (first + i) * output_size(spec);
+    HWY_DYNAMIC_DISPATCH(max_pool_dx_image)(spec, dy + from, index + from, dx + i * input_size(spec));
+  }
+}
+
 std::unique_ptr<Kernel> make_max_pool(const PoolSpec& spec) {
   if (!is_supported(spec)) return nullptr;
   return make_image_kernel(spec, [spec](Buffers in, Buffers out, std::int64_t image) {
-    const std::int64_t to = image * output_size(spec);
-    HWY_DYNAMIC_DISPATCH(max_pool_image)
-    (spec, operand(in, 0) + image * input_size(spec), operand(out, 0) + to,
-     operand<std::uint8_t>(out, 1) + to);
+    max_pool_images(spec, image, 1, operand(in, 0) + image * input_size(spec), operand(out, 0),
+                    operand<std::uint8_t>(out, 1));
   });
 }
 
 std::unique_ptr<Kernel> make_max_pool_dx(const PoolSpec& spec) {
   if (!is_supported(spec)) return nullptr;
-  return make_image_kernel(spec,
-                           [spec, covers = windows_cover(spec)](Buffers in, Buffers out, std::int64_t image) {
-                             const std::int64_t from = image * output_size(spec);
-                             float* dx = operand(out, 0) + image * input_size(spec);
-                             if (!covers) std::fill_n(dx, input_size(spec), 0.0F);
-                             HWY_DYNAMIC_DISPATCH(max_pool_dx_image)
-                             (spec, operand(in, 0) + from, operand<const std::uint8_t>(in, 1) + from, dx);
-                           });
+  return make_image_kernel(spec, [spec](Buffers in, Buffers out, std::int64_t image) {
+    max_pool_dx_images(spec, image, 1, operand(in, 0), operand<const std::uint8_t>(in, 1),
+                       operand(out, 0) + image * input_size(spec));
+  });
 }
 
 std::unique_ptr<Kernel> make_avg_pool(const PoolSpec& spec) {

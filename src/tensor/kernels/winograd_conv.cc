@@ -1,341 +1,24 @@
-// A. Lavin, S. Gray, "Fast algorithms for convolutional neural networks", CVPR 2016: F(4×4, 3×3). A tile of
-// 4×4 outputs y comes from the 6×6 inputs d around it and the filter g as y = Aᵀ[(G g Gᵀ) ∘ (Bᵀ d B)]A. At
-// each of the 36 positions of ∘, tiles × inputs times inputs × outputs is a matrix product. Vectors hold
-// channels; a block of tiles goes through all three stages while it is in the cache. With the points ±√½ and
-// ±√2 it rounds half as much as with the usual ±1 and ±2.
-//
-// The gradient of x is the convolution of that of y with the filters turned round; that of g is
-// Gᵀ[Σ (A dy Aᵀ) ∘ (Bᵀ d B)]G over all tiles.
 #include "tensor/kernels/winograd_conv.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
 
 #include "tensor/kernels/operands.h"
+#include "tensor/kernels/pooling.h"
 #include "tensor/kernels/scratch_plan.h"
 #include "tensor/kernels/simd_targets.h"
 #include "tensor/kernels/threads.h"
 #include "tensor/kernels/transpose.h"
-
-#ifndef HOCKET_TENSOR_KERNELS_WINOGRAD_CONV_SHAPE_
-#define HOCKET_TENSOR_KERNELS_WINOGRAD_CONV_SHAPE_
-namespace hocket::kernel {
-
-constexpr int kTile = 4;    // Outputs of a tile, each way,
-constexpr int kPoints = 6;  // and the inputs that they need.
-constexpr int kPositions = kPoints * kPoints;
-constexpr int kTaps = 9;
-constexpr std::int64_t kBlock = 32;  // Tiles. A multiple of the rows of a product in registers.
-constexpr std::int64_t kPad = 16;  // Floats between planes, lest all positions meet in one set of the cache.
-
-struct WinogradShape {
-  std::int64_t n, h, w, c, o, padding;
-
-  std::int64_t oh() const { return h + 2 * padding - 2; }
-  std::int64_t ow() const { return w + 2 * padding - 2; }
-  std::int64_t rows() const { return (oh() + kTile - 1) / kTile; }  // Of tiles.
-  std::int64_t columns() const { return (ow() + kTile - 1) / kTile; }
-  std::int64_t tiles() const { return n * rows() * columns(); }
-};
-
-// The floats from one position to the next, of a block of tiles with so many channels.
-constexpr std::int64_t plane(std::int64_t channels) { return kBlock * channels + kPad; }
-
-// Memory that the next block reads or writes: fetched to the second cache while one multiplies, a part at
-// each position.
-using FloatRanges = std::array<std::span<const float>, 2>;
-
-inline void fetch(const FloatRanges& ranges, int position) {
-  constexpr std::size_t kLine = 16;
-  for (const std::span<const float> range : ranges) {
-    const std::size_t end = range.size() * static_cast<std::size_t>(position + 1) / kPositions;
-    for (std::size_t i = range.size() * static_cast<std::size_t>(position) / kPositions; i < end; i += kLine)
-      __builtin_prefetch(range.data() + i, 0, 2);
-  }
-}
-
-struct TilePlace {
-  std::int64_t image, y, x;  // Its first output.
-};
-
-inline TilePlace place_of(const WinogradShape& s, std::int64_t tile) {
-  const std::int64_t columns = s.columns(), in_image = s.rows() * columns;
-  const std::int64_t at = tile % in_image;
-  return {tile / in_image, at / columns * kTile, at % columns * kTile};
-}
-
-}  // namespace hocket::kernel
-#endif
+#include "tensor/kernels/winograd_tiles.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/kernels/winograd_conv.cc"
 #include "hwy/foreach_target.h"
 // The rest is compiled once a target.
-#include "tensor/kernels/simd-inl.h"
+#include "tensor/kernels/winograd-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace hocket::kernel {
-namespace HWY_NAMESPACE {
-
-HWY_INLINE Vec times(float factor, Vec v) { return hn::Mul(splat(factor), v); }
-HWY_INLINE Vec add_times(Vec sum, float factor, Vec v) { return hn::MulAdd(splat(factor), v, sum); }
-
-constexpr float kNear = 0.70710678F, kFar = 1.41421356F;  // The points, with 0 and infinity.
-
-struct Inputs {  // Bᵀ d
-  HWY_INLINE void operator()(const Vec (&d)[6], Vec (&v)[6]) const {
-    const Vec even = add_times(d[4], -2, d[2]), odd = add_times(d[3], -2, d[1]);
-    const Vec even2 = add_times(d[4], -0.5F, d[2]), odd2 = add_times(d[3], -0.5F, d[1]);
-    v[0] = hn::Add(add_times(d[4], -2.5F, d[2]), d[0]);
-    v[1] = add_times(even, kNear, odd);
-    v[2] = add_times(even, -kNear, odd);
-    v[3] = add_times(even2, kFar, odd2);
-    v[4] = add_times(even2, -kFar, odd2);
-    v[5] = hn::Add(add_times(d[5], -2.5F, d[3]), d[1]);
-  }
-};
-
-struct Outputs {  // Aᵀ m
-  HWY_INLINE void operator()(const Vec (&m)[6], Vec (&y)[4]) const {
-    const Vec even = hn::Add(m[1], m[2]), odd = times(kNear, hn::Sub(m[1], m[2]));
-    const Vec even2 = hn::Add(m[3], m[4]), odd2 = times(kFar, hn::Sub(m[3], m[4]));
-    y[0] = hn::Add(hn::Add(m[0], even), even2);
-    y[1] = hn::Add(odd, odd2);
-    y[2] = add_times(times(0.5F, even), 2, even2);
-    y[3] = add_times(add_times(m[5], 0.5F, odd), 2, odd2);
-  }
-};
-
-struct Gradients {  // A dy
-  HWY_INLINE void operator()(const Vec (&y)[4], Vec (&m)[6]) const {
-    const Vec even = add_times(y[0], 0.5F, y[2]), odd = add_times(y[1], 0.5F, y[3]);
-    const Vec even2 = add_times(y[0], 2, y[2]), odd2 = add_times(y[1], 2, y[3]);
-    m[0] = y[0];
-    m[1] = add_times(even, kNear, odd);
-    m[2] = add_times(even, -kNear, odd);
-    m[3] = add_times(even2, kFar, odd2);
-    m[4] = add_times(even2, -kFar, odd2);
-    m[5] = y[3];
-  }
-};
-
-struct Filters {  // G g
-  HWY_INLINE void operator()(const Vec (&g)[3], Vec (&u)[6]) const {
-    const Vec even = times(-2.0F / 3, add_times(g[0], 0.5F, g[2]));
-    const Vec even2 = times(1.0F / 6, add_times(g[0], 2, g[2]));
-    u[0] = g[0];
-    u[1] = add_times(even, -2.0F / 3 * kNear, g[1]);
-    u[2] = add_times(even, 2.0F / 3 * kNear, g[1]);
-    u[3] = add_times(even2, 1.0F / 6 * kFar, g[1]);
-    u[4] = add_times(even2, -1.0F / 6 * kFar, g[1]);
-    u[5] = g[2];
-  }
-};
-
-struct FilterSums {  // Gᵀ u
-  HWY_INLINE void operator()(const Vec (&u)[6], Vec (&g)[3]) const {
-    const Vec sum = hn::Add(u[1], u[2]), sum2 = hn::Add(u[3], u[4]);
-    g[0] = add_times(add_times(u[0], -2.0F / 3, sum), 1.0F / 6, sum2);
-    g[1] = add_times(times(2.0F / 3 * kNear, hn::Sub(u[2], u[1])), 1.0F / 6 * kFar, hn::Sub(u[3], u[4]));
-    g[2] = add_times(u[5], 1.0F / 3, hn::Sub(sum2, sum));
-  }
-};
-
-// Down the columns of what load(i, j) gives, then along the rows; store(i, j, v) takes the result.
-template <typename Transform, int kFrom, int kTo, typename Load, typename Store>
-HWY_INLINE void both_ways(const Load& load, const Store& store) {
-  const Transform transform;
-  Vec half[kTo][kFrom];
-#pragma GCC unroll 6
-  for (int j = 0; j < kFrom; ++j) {
-    Vec column[kFrom], done[kTo];
-#pragma GCC unroll 6
-    for (int i = 0; i < kFrom; ++i) column[i] = load(i, j);
-    transform(column, done);
-#pragma GCC unroll 6
-    for (int i = 0; i < kTo; ++i) half[i][j] = done[i];
-  }
-#pragma GCC unroll 6
-  for (int i = 0; i < kTo; ++i) {
-    Vec done[kTo];
-    transform(half[i], done);
-#pragma GCC unroll 6
-    for (int j = 0; j < kTo; ++j) store(i, j, done[j]);
-  }
-}
-
-// Where a value of each of kSide × kSide positions is: `step` floats apart.
-template <int kSide>
-struct Planes {
-  std::int64_t step;
-
-  HWY_INLINE auto loader(const float* from) const {
-    return [this, from](int i, int j) HWY_ATTR { return hn::LoadU(kFloats, from + (i * kSide + j) * step); };
-  }
-  HWY_INLINE auto storer(float* to) const {
-    return [this, to](int i, int j, Vec v) HWY_ATTR { hn::StoreU(v, kFloats, to + (i * kSide + j) * step); };
-  }
-};
-
-// u (position, pair) of g (tap, pair), `pairs` of an input and an output each.
-void transform_filters(const float* g, std::int64_t pairs, float* u) {
-  const Planes<3> taps{pairs};
-  const Planes<6> positions{pairs};
-  for (std::int64_t p = 0; p < pairs; p += static_cast<std::int64_t>(lanes()))
-    both_ways<Filters, 3, 6>(taps.loader(g + p), positions.storer(u + p));
-}
-
-void sum_filters(const float* u, std::int64_t pairs, float* g) {
-  const Planes<3> taps{pairs};
-  const Planes<6> positions{pairs};
-  for (std::int64_t p = 0; p < pairs; p += static_cast<std::int64_t>(lanes()))
-    both_ways<FilterSums, 6, 3>(positions.loader(u + p), taps.storer(g + p));
-}
-
-// Calls body(load) with what gives the values of a tile's channels at (i, j), of `side` pixels each way from
-// (y, x) of an h × w image on; zero beyond its border.
-template <typename Body>
-HWY_INLINE void with_tile(const float* image, std::int64_t h, std::int64_t w, std::int64_t channels,
-                          std::int64_t y, std::int64_t x, std::int64_t side, const Body& body) {
-  const float* from = image + (y * w + x) * channels;
-  const std::int64_t row = w * channels;
-  if (y >= 0 && x >= 0 && y + side <= h && x + side <= w) {
-    body([=](int i, int j, std::int64_t c)
-             HWY_ATTR { return hn::LoadU(kFloats, from + i * row + j * channels + c); });
-  } else {
-    body([=](int i, int j, std::int64_t c) HWY_ATTR {
-      const bool is_inside = y + i >= 0 && y + i < h && x + j >= 0 && x + j < w;
-      return is_inside ? hn::LoadU(kFloats, from + i * row + j * channels + c) : zero();
-    });
-  }
-}
-
-// v (position, tile, input) of the tiles [first, first + count).
-void transform_inputs(const WinogradShape& s, const float* x, std::int64_t first, std::int64_t count,
-                      float* v) {
-  const Planes<6> positions{plane(s.c)};
-  for (std::int64_t tile = 0; tile < count; ++tile, v += s.c) {
-    const TilePlace place = place_of(s, first + tile);
-    with_tile(x + place.image * s.h * s.w * s.c, s.h, s.w, s.c, place.y - s.padding, place.x - s.padding,
-              kPoints, [&](const auto& load) HWY_ATTR {
-                for (std::int64_t c = 0; c < s.c; c += static_cast<std::int64_t>(lanes())) {
-                  both_ways<Inputs, 6, 6>([&](int i, int j) HWY_ATTR { return load(i, j, c); },
-                                          positions.storer(v + c));
-                }
-              });
-  }
-}
-
-// The outputs of those tiles, of m (position, tile, output).
-void transform_outputs(const WinogradShape& s, const float* m, std::int64_t first, std::int64_t count,
-                       const float* bias, bool with_relu, float* y) {
-  const Planes<6> positions{plane(s.o)};
-  const std::int64_t oh = s.oh(), ow = s.ow();
-  for (std::int64_t tile = 0; tile < count; ++tile, m += s.o) {
-    const TilePlace place = place_of(s, first + tile);
-    float* to = y + ((place.image * oh + place.y) * ow + place.x) * s.o;
-    for (std::int64_t o = 0; o < s.o; o += static_cast<std::int64_t>(lanes())) {
-      const Vec start = bias == nullptr ? zero() : hn::LoadU(kFloats, bias + o);
-      both_ways<Outputs, 6, 4>(positions.loader(m + o), [&](int i, int j, Vec v) HWY_ATTR {
-        if (place.y + i >= oh || place.x + j >= ow) return;
-        const Vec sum = hn::Add(v, start);
-        hn::StoreU(with_relu ? relu(sum) : sum, kFloats, to + (i * ow + j) * s.o + o);
-      });
-    }
-  }
-}
-
-// m (position, tile, output) of the gradients of those tiles' outputs, whose sum is added to dbias.
-void transform_gradients(const WinogradShape& s, const float* dy, std::int64_t first, std::int64_t count,
-                         float* m, float* dbias) {
-  const Planes<6> positions{plane(s.o)};
-  const std::int64_t oh = s.oh(), ow = s.ow();
-  for (std::int64_t tile = 0; tile < count; ++tile, m += s.o) {
-    const TilePlace place = place_of(s, first + tile);
-    with_tile(dy + place.image * oh * ow * s.o, oh, ow, s.o, place.y, place.x, kTile,
-              [&](const auto& load) HWY_ATTR {
-                for (std::int64_t o = 0; o < s.o; o += static_cast<std::int64_t>(lanes())) {
-                  Vec sum = hn::LoadU(kFloats, dbias + o);
-                  both_ways<Gradients, 4, 6>(
-                      [&](int i, int j) HWY_ATTR {
-                        const Vec v = load(i, j, o);
-                        sum = hn::Add(sum, v);
-                        return v;
-                      },
-                      positions.storer(m + o));
-                  hn::StoreU(sum, kFloats, dbias + o);
-                }
-              });
-  }
-}
-
-constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // Of a product in registers.
-
-template <int kVectors, bool kAdds>
-HWY_INLINE void multiply_block(std::int64_t steps, const float* a, std::int64_t a_row, std::int64_t a_step,
-                               const float* b, std::int64_t b_step, float* y, std::int64_t y_row) {
-  const std::size_t step = lanes();
-  Vec sums[kRows][kVectors];
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v)
-      sums[r][v] = kAdds ? hn::LoadU(kFloats, y + r * y_row + static_cast<std::size_t>(v) * step) : zero();
-  }
-  for (std::int64_t k = 0; k < steps; ++k, a += a_step, b += b_step) {
-    Vec factor[kVectors];
-    for (int v = 0; v < kVectors; ++v) factor[v] = hn::LoadU(kFloats, b + static_cast<std::size_t>(v) * step);
-    for (int r = 0; r < kRows; ++r) {
-      const Vec value = splat(a[r * a_row]);
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(value, factor[v], sums[r][v]);
-    }
-  }
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v)
-      hn::StoreU(sums[r][v], kFloats, y + r * y_row + static_cast<std::size_t>(v) * step);
-  }
-}
-
-// y (rows, columns) = a · b (steps, columns), or y + that. Whole groups of rows are made.
-template <bool kAdds>
-HWY_INLINE void multiply(std::int64_t rows, std::int64_t columns, std::int64_t steps, const float* a,
-                         std::int64_t a_row, std::int64_t a_step, const float* b, float* y) {
-  const auto step = static_cast<std::int64_t>(lanes());
-  std::int64_t column = 0;
-  for (; column + 2 * step <= columns; column += 2 * step) {
-    for (std::int64_t row = 0; row < rows; row += kRows)
-      multiply_block<2, kAdds>(steps, a + row * a_row, a_row, a_step, b + column, columns,
-                               y + row * columns + column, columns);
-  }
-  for (; column < columns; column += step) {
-    for (std::int64_t row = 0; row < rows; row += kRows)
-      multiply_block<1, kAdds>(steps, a + row * a_row, a_row, a_step, b + column, columns,
-                               y + row * columns + column, columns);
-  }
-}
-
-// m (tile, output) = v (tile, input) · u (input, output) at every position. What lies beyond `count` tiles is
-// of no use.
-void multiply_tiles(const WinogradShape& s, std::int64_t count, const float* v, const float* u, float* m,
-                    const FloatRanges& ahead) {
-  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o)) {
-    fetch(ahead, at);
-    multiply<false>(count, s.o, s.c, v, s.c, 1, u, m);
-  }
-}
-
-// u (input, output) += vᵀ (input, tile) · m (tile, output) at every position.
-void add_products(const WinogradShape& s, std::int64_t count, const float* v, const float* m, float* u,
-                  const FloatRanges& ahead) {
-  for (int at = 0; at < kPositions; ++at, v += plane(s.c), u += s.c * s.o, m += plane(s.o)) {
-    fetch(ahead, at);
-    multiply<true>(s.c, s.o, count, v, 1, s.c, m, u);
-  }
-}
-
-}  // namespace HWY_NAMESPACE
-}  // namespace hocket::kernel
-HWY_AFTER_NAMESPACE();
-
+// A block of tiles goes through all its stages while it is in the cache. Where outputs are pooled, that goes
+// for images: a few of them are made, or their gradients are, in scratch memory, and are never whole in
+// memory.
 #if HWY_ONCE
 namespace hocket::kernel {
 namespace {
@@ -360,15 +43,31 @@ bool is_supported(const ConvSpec& s) {
          shape_of(s).tiles() >= kFewTiles;
 }
 
+// Tiles [begin, end) of the images from `first` on, and room for a block of them.
+struct TileGroup {
+  std::int64_t part = 0;
+  std::int64_t first = 0, images = 0;
+  std::int64_t begin = 0, end = 0;
+  float *inputs = nullptr, *products = nullptr;
+  float* unpooled = nullptr;  // Room for the images before they are pooled, where there is a pool.
+};
+
 class WinogradConv : public Kernel {
  public:
   std::size_t scratch_bytes() const final { return plan_.size(); }
 
  protected:
-  explicit WinogradConv(const WinogradShape& s) : shape_(s), parts_(num_threads()) {
+  // `s`: of what this kernel computes, which for the gradient of x is not the shape of `conv` itself.
+  WinogradConv(const WinogradShape& s, const ConvSpec& conv)
+      : shape_(s),
+        pool_(pool_of(conv)),
+        has_pool_(conv.pool > 1),
+        parts_(num_threads()),
+        group_images_(std::min(s.n, std::max<std::int64_t>(kBlock / s.image_tiles(), 1))) {
     inputs_at_ = add(parts_ * kPositions * plane(s.c));
     products_at_ = add(parts_ * kPositions * plane(s.o));
     taps_at_ = add(2 * kTaps * pairs());
+    unpooled_at_ = has_pool_ ? add(parts_ * unpooled_floats()) : 0;
   }
 
   std::size_t add(std::int64_t floats) { return plan_.add(static_cast<std::size_t>(floats) * sizeof(float)); }
@@ -377,47 +76,83 @@ class WinogradConv : public Kernel {
   }
   std::int64_t pairs() const { return shape_.c * shape_.o; }
 
-  // Calls body(part, first tile, count, inputs, products) for each block of tiles.
+  // Calls body(group) for all tiles: one group a part, or of a few images each, which the pool takes whole.
   template <typename Body>
-  void for_blocks(std::byte* scratch, const Body& body) const {
-    const std::int64_t blocks = (shape_.tiles() + kBlock - 1) / kBlock;
+  void for_groups(std::byte* scratch, const Body& body) const {
     parallel_for(parts_, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t part = begin; part < end; ++part) {
-        float* inputs = floats_at(scratch, inputs_at_) + part * kPositions * plane(shape_.c);
-        float* products = floats_at(scratch, products_at_) + part * kPositions * plane(shape_.o);
-        for (std::int64_t block = part * blocks / parts_; block < (part + 1) * blocks / parts_; ++block) {
-          const std::int64_t first = block * kBlock;
-          body(part, first, std::min(kBlock, shape_.tiles() - first), inputs, products);
+        TileGroup group{.part = part, .images = shape_.n};
+        group.inputs = floats_at(scratch, inputs_at_) + part * kPositions * plane(shape_.c);
+        group.products = floats_at(scratch, products_at_) + part * kPositions * plane(shape_.o);
+        if (has_pool_) {
+          group.unpooled = floats_at(scratch, unpooled_at_) + part * unpooled_floats();
+          for_image_groups(group, body);
+        } else {
+          const std::int64_t blocks = (shape_.tiles() + kBlock - 1) / kBlock;
+          group.begin = part * blocks / parts_ * kBlock;
+          group.end = std::min((part + 1) * blocks / parts_ * kBlock, shape_.tiles());
+          body(group);
         }
       }
     });
   }
 
-  // What the block of tiles behind the one from `first` on reads or writes of a tensor of images, more or
-  // less.
-  std::span<const float> next_block(const float* images, std::int64_t image_floats,
-                                    std::int64_t first) const {
+  // Calls body(first, count) for each block of tiles of a group.
+  template <typename Body>
+  static void for_blocks(const TileGroup& group, const Body& body) {
+    for (std::int64_t first = group.begin; first < group.end; first += kBlock)
+      body(first, std::min(kBlock, group.end - first));
+  }
+
+  // What the block of tiles behind the one from `first` on reads or writes of a tensor, more or less.
+  std::span<const float> next_block(const TileGroup& group, std::int64_t first, const float* images,
+                                    std::int64_t image_floats) const {
     const std::int64_t tiles = shape_.tiles(), floats = shape_.n * image_floats;
-    const std::int64_t begin = floats * std::min(tiles, first + kBlock) / tiles;
-    const std::int64_t end = floats * std::min(tiles, first + 2 * kBlock) / tiles;
+    const std::int64_t next = group.first * shape_.image_tiles() + first + kBlock;
+    const std::int64_t begin = floats * std::min(tiles, next) / tiles;
+    const std::int64_t end = floats * std::min(tiles, next + kBlock) / tiles;
     return {images + begin, static_cast<std::size_t>(end - begin)};
   }
-  FloatRanges next_block(const float* x, const float* y, std::int64_t first) const {
-    return {next_block(x, shape_.h * shape_.w * shape_.c, first),
-            next_block(y, shape_.oh() * shape_.ow() * shape_.o, first)};
+  std::int64_t pooled_floats() const { return pool_.c * pool_.oh() * pool_.ow(); }
+
+  // The gradient of a group's images from that of the pooled ones, operand 0, and from where these were
+  // found.
+  const float* unpool(const TileGroup& group, Buffers in) const {
+    max_pool_dx_images(pool_, group.first, group.images, operand(in, 0), operand<const std::uint8_t>(in, 2),
+                       group.unpooled);
+    return group.unpooled;
   }
 
   WinogradShape shape_;
+  PoolSpec pool_;
+  bool has_pool_;
   std::int64_t parts_;
   ScratchPlan plan_;
   std::size_t inputs_at_, products_at_, taps_at_;
+
+ private:
+  template <typename Body>
+  void for_image_groups(TileGroup group, const Body& body) const {
+    const std::int64_t groups = (shape_.n + group_images_ - 1) / group_images_;
+    for (std::int64_t i = group.part * groups / parts_; i < (group.part + 1) * groups / parts_; ++i) {
+      group.first = i * group_images_;
+      group.images = std::min(group_images_, shape_.n - group.first);
+      group.end = group.images * shape_.image_tiles();
+      body(group);
+    }
+  }
+
+  std::int64_t unpooled_floats() const { return group_images_ * pool_.c * pool_.h * pool_.w; }
+
+  std::int64_t group_images_;
+  std::size_t unpooled_at_;
 };
 
 class WinogradConv2d final : public WinogradConv {
  public:
   // `is_gradient`: of a convolution whose outputs are the inputs of this one.
   WinogradConv2d(const WinogradShape& shape, const ConvSpec& s, bool is_gradient)
-      : WinogradConv(shape),
+      : WinogradConv(shape, s),
         is_gradient_(is_gradient),
         has_bias_(s.has_bias && !is_gradient),
         has_relu_(s.activation == Activation::relu && !is_gradient),
@@ -426,11 +161,22 @@ class WinogradConv2d final : public WinogradConv {
   void run(Buffers in, Buffers out, std::byte* scratch) const override {
     const float* u = filters(operand(in, 1), scratch);
     const float* bias = has_bias_ ? operand(in, 2) : nullptr;
-    for_blocks(scratch, [&](std::int64_t, std::int64_t first, std::int64_t count, float* v, float* m) {
-      HWY_DYNAMIC_DISPATCH(transform_inputs)(shape_, operand(in, 0), first, count, v);
-      HWY_DYNAMIC_DISPATCH(multiply_tiles)
-      (shape_, count, v, u, m, next_block(operand(in, 0), operand(out, 0), first));
-      HWY_DYNAMIC_DISPATCH(transform_outputs)(shape_, m, first, count, bias, has_relu_, operand(out, 0));
+    const bool pools_inputs = has_pool_ && is_gradient_, pools_outputs = has_pool_ && !is_gradient_;
+    for_groups(scratch, [&](const TileGroup& group) {
+      const float* x =
+          pools_inputs ? unpool(group, in) : operand(in, 0) + group.first * shape_.image_inputs();
+      float* y = pools_outputs ? group.unpooled : operand(out, 0) + group.first * shape_.image_outputs();
+      for_blocks(group, [&](std::int64_t first, std::int64_t count) {
+        const FloatRanges ahead{
+            next_block(group, first, operand(in, 0), pools_inputs ? pooled_floats() : shape_.image_inputs()),
+            next_block(group, first, operand(out, 0),
+                       pools_outputs ? pooled_floats() : shape_.image_outputs())};
+        HWY_DYNAMIC_DISPATCH(transform_inputs)(shape_, x, first, count, group.inputs);
+        HWY_DYNAMIC_DISPATCH(multiply_tiles)(shape_, count, group.inputs, u, group.products, ahead);
+        HWY_DYNAMIC_DISPATCH(transform_outputs)(shape_, group.products, first, count, bias, has_relu_, y);
+      });
+      if (pools_outputs)
+        max_pool_images(pool_, group.first, group.images, y, operand(out, 0), operand<std::uint8_t>(out, 1));
     });
   }
 
@@ -461,20 +207,26 @@ class WinogradConv2d final : public WinogradConv {
 class WinogradConv2dDw final : public WinogradConv {
  public:
   WinogradConv2dDw(const WinogradShape& shape, const ConvSpec& s)
-      : WinogradConv(shape), has_bias_(s.has_bias), sum_floats_(kPositions * pairs() + shape.o) {
+      : WinogradConv(shape, s), has_bias_(s.has_bias), sum_floats_(kPositions * pairs() + shape.o) {
     sums_at_ = add(parts_ * sum_floats_);
   }
 
   void run(Buffers in, Buffers out, std::byte* scratch) const override {
     float* sums = floats_at(scratch, sums_at_);
     std::fill_n(sums, parts_ * sum_floats_, 0.0F);
-    for_blocks(scratch, [&](std::int64_t part, std::int64_t first, std::int64_t count, float* v, float* m) {
-      float* own = sums + part * sum_floats_;
-      HWY_DYNAMIC_DISPATCH(transform_inputs)(shape_, operand(in, 1), first, count, v);
-      HWY_DYNAMIC_DISPATCH(transform_gradients)
-      (shape_, operand(in, 0), first, count, m, own + kPositions * pairs());
-      HWY_DYNAMIC_DISPATCH(add_products)
-      (shape_, count, v, m, own, next_block(operand(in, 1), operand(in, 0), first));
+    for_groups(scratch, [&](const TileGroup& group) {
+      float* own = sums + group.part * sum_floats_;
+      const float* x = operand(in, 1) + group.first * shape_.image_inputs();
+      const float* dy = has_pool_ ? unpool(group, in) : operand(in, 0) + group.first * shape_.image_outputs();
+      for_blocks(group, [&](std::int64_t first, std::int64_t count) {
+        const FloatRanges ahead{
+            next_block(group, first, operand(in, 1), shape_.image_inputs()),
+            next_block(group, first, operand(in, 0), has_pool_ ? pooled_floats() : shape_.image_outputs())};
+        HWY_DYNAMIC_DISPATCH(transform_inputs)(shape_, x, first, count, group.inputs);
+        HWY_DYNAMIC_DISPATCH(transform_gradients)
+        (shape_, dy, first, count, group.products, own + kPositions * pairs());
+        HWY_DYNAMIC_DISPATCH(add_products)(shape_, count, group.inputs, group.products, own, ahead);
+      });
     });
     for (std::int64_t part = 1; part < parts_; ++part) {
       for (std::int64_t i = 0; i < sum_floats_; ++i) sums[i] += sums[part * sum_floats_ + i];

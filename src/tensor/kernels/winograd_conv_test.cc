@@ -15,20 +15,27 @@ constexpr double kWinogradTolerance = 5e-5;    // Five times that of a plain sum
 constexpr double kWinogradDwTolerance = 5e-6;  // Of a product, of which there is one an output pixel.
 
 void check_winograd(const ConvSpec& s) {
-  const std::string name = fmt::format("n={} c={} {}x{} o={} padding {}", s.n, s.c, s.h, s.w, s.o, s.padding);
+  const std::string name =
+      fmt::format("n={} c={} {}x{} o={} padding {} pool {}", s.n, s.c, s.h, s.w, s.o, s.padding, s.pool);
   const Operand x = random_floats(s.n * s.c * s.h * s.w, 1), w = random_floats(s.o * s.c * 9, 2, -0.3, 0.3);
-  const Operand dy = random_floats(s.n * s.o * s.oh() * s.ow(), 3);
-  std::vector<Operand> in = {x, w};
+  const Operand dy = random_floats(s.n * s.o * (s.oh() / s.pool) * (s.ow() / s.pool), 3);
+  std::vector<Operand> in = {x, w}, out = {Operand(DType::f32, dy.count())};
+  std::vector<Operand> for_dx = {dy, w}, for_dw = {dy, x};
+  if (s.pool > 1) {
+    const Operand index = random_bytes(dy.count(), 5, s.pool * s.pool);
+    out.push_back(index);
+    for_dx.push_back(index);
+    for_dw.push_back(index);
+  }
   std::vector<Operand> gradients = {Operand(DType::f32, w.count())};
   if (s.has_bias) {
     in.push_back(random_floats(s.o, 4));
     gradients.push_back(Operand(DType::f32, s.o));
   }
-  expect_same(make_winograd_conv2d(s), reference::make_conv2d(s), in, {Operand(DType::f32, dy.count())},
-              kWinogradTolerance, name);
-  expect_same(make_winograd_conv2d_dx(s), reference::make_conv2d_dx(s), {dy, w},
+  expect_same(make_winograd_conv2d(s), reference::make_conv2d(s), in, out, kWinogradTolerance, name);
+  expect_same(make_winograd_conv2d_dx(s), reference::make_conv2d_dx(s), for_dx,
               {Operand(DType::f32, x.count())}, kWinogradTolerance, name + " dx");
-  expect_same(make_winograd_conv2d_dw(s), reference::make_conv2d_dw(s), {dy, x}, gradients,
+  expect_same(make_winograd_conv2d_dw(s), reference::make_conv2d_dw(s), for_dw, gradients,
               kWinogradDwTolerance * std::sqrt(s.n * s.oh() * s.ow()), name + " dw");
 }
 
@@ -64,6 +71,32 @@ TEST(WinogradConv, FusesBiasAndRelu) {
   s.has_bias = true;
   s.activation = Activation::relu;
   check_winograd(s);
+}
+
+// Images of fewer tiles than a block, of as many as two blocks, and some that leave a part of a block over.
+TEST(WinogradConv, Pools) {
+  for (const std::int64_t side : {8, 14, 24, 32}) {
+    ConvSpec s = spec(26, side, 16, 32);
+    s.has_bias = true;
+    s.activation = Activation::relu;
+    s.pool = 2;
+    check_winograd(s);
+  }
+  ConvSpec thirds = spec(25, 14, 16, 16, 0);
+  thirds.pool = 3;
+  check_winograd(thirds);
+}
+
+TEST(WinogradConv, ThreadsDivideTheImagesOfAPool) {
+  ConvSpec s = spec(9, 14, 16, 32);
+  s.pool = 2;
+  const Operand x = random_floats(s.n * s.c * s.h * s.w, 1), w = random_floats(s.o * s.c * 9, 2);
+  const Operand dy = random_floats(s.n * s.o * 49, 3), index = random_bytes(dy.count(), 5, 4);
+  expect_same(with_threads(2, make_winograd_conv2d(s)), make_winograd_conv2d(s), {x, w}, {dy, index}, 0, "y");
+  expect_same(with_threads(2, make_winograd_conv2d_dx(s)), make_winograd_conv2d_dx(s), {dy, w, index}, {x}, 0,
+              "dx");
+  expect_same(with_threads(2, make_winograd_conv2d_dw(s)), make_winograd_conv2d_dw(s), {dy, x, index}, {w},
+              kWinogradTolerance, "dw");
 }
 
 TEST(WinogradConv, ThreadsDivideTheTiles) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "tensor/pooled_conv.h"
 #include "tensor/reference/operands.h"
+#include "tensor/reference/pooling.h"
 
 namespace hocket::reference {
 namespace {
@@ -187,6 +189,8 @@ std::unique_ptr<Kernel> make_matmul_dw(const MatmulSpec& spec) {
 }
 
 std::unique_ptr<Kernel> make_conv2d(const ConvSpec& spec) {
+  if (spec.pool > 1)
+    return chain_conv_and_pool(spec, make_conv2d(without_pool(spec)), make_max_pool(pool_of(spec)));
   return make_product_kernel(spec, [spec]<typename In, typename T>(In, T, Buffers in, Buffers out) {
     const T* bias = spec.has_bias ? operand<T>(in, 2) : nullptr;
     conv2d(spec, operand<In>(in, 0), operand<In>(in, 1), bias, operand<T>(out, 0));
@@ -194,12 +198,16 @@ std::unique_ptr<Kernel> make_conv2d(const ConvSpec& spec) {
 }
 
 std::unique_ptr<Kernel> make_conv2d_dx(const ConvSpec& spec) {
+  if (spec.pool > 1)
+    return chain_pool_and_gradient(spec, make_max_pool_dx(pool_of(spec)), make_conv2d_dx(without_pool(spec)));
   return make_product_kernel(spec, [spec]<typename In, typename T>(In, T, Buffers in, Buffers out) {
     conv2d_dx(spec, operand<In>(in, 0), operand<In>(in, 1), operand<T>(out, 0));
   });
 }
 
 std::unique_ptr<Kernel> make_conv2d_dw(const ConvSpec& spec) {
+  if (spec.pool > 1)
+    return chain_pool_and_gradient(spec, make_max_pool_dx(pool_of(spec)), make_conv2d_dw(without_pool(spec)));
   return make_product_kernel(spec, [spec]<typename In, typename T>(In, T, Buffers in, Buffers out) {
     conv2d_dw(spec, operand<In>(in, 0), operand<In>(in, 1), operand<T>(out, 0),
               spec.has_bias ? operand<T>(out, 1) : nullptr);
