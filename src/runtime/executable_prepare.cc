@@ -38,7 +38,7 @@ namespace {
 
 constexpr std::int64_t kMostParts = 4;   // Of a weight: with each, ranks wait for each other once more.
 constexpr std::int64_t kUnitRows = 128;  // Of a weight, which a part of its gradient has a multiple of.
-constexpr std::int64_t kMostRows = 256;  // Of a batch: with more, gradients do not run in parts.
+constexpr std::int64_t kMostRows = 512;  // Of a batch: with more, gradients do not run in parts.
 
 // Where a weight of so many elements is cut: in parts of whole units, as even as they can be and of at least
 // `least` bytes.
