@@ -154,12 +154,13 @@ TEST(PlacedProgram, SumsALargeGradientInPartsAsTheyAreMade) {
   EXPECT_EQ(exchanges_of_mlp(256, std::size_t{1} << 18), 2U + 1);
   EXPECT_EQ(exchanges_of_mlp(256, std::size_t{1} << 20), 1U);
   EXPECT_EQ(exchanges_of_mlp(12, std::size_t{1} << 16), 4U + 1);
-  EXPECT_EQ(exchanges_of_mlp(1024, std::size_t{1} << 16), 1U);
+  EXPECT_EQ(exchanges_of_mlp(1024, std::size_t{1} << 16), 4U + 1);
+  EXPECT_EQ(exchanges_of_mlp(2048, std::size_t{1} << 16), 1U);
 }
 
 // Ranks whose processors have other kernels must sum the same.
 TEST(PlacedProgram, SumsTheSamePartsWhateverTheKernels) {
-  for (const std::int64_t rows : {12, 256}) {
+  for (const std::int64_t rows : {12, 256, 1024}) {
     EXPECT_EQ(exchanges_of_mlp(rows, std::size_t{1} << 16, KernelSet::reference),
               exchanges_of_mlp(rows, std::size_t{1} << 16));
   }
