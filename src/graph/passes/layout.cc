@@ -64,7 +64,7 @@ class LayoutChoice {
         if (static_cast<std::size_t>(i) < node.inputs.size())
           convert(node, static_cast<std::size_t>(i), Layout::channels_last);
       }
-      for (const int i : at->outputs) {  // So may this one.
+      for (const int i : at->outputs) {  // conv2d has its second one with a pool alone.
         if (static_cast<std::size_t>(i) < node.outputs.size())
           mark(node.outputs[static_cast<std::size_t>(i)]);
       }
