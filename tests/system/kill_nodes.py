@@ -4,8 +4,13 @@ undisturbed run, ps:asp trains on. tests/soak/kill_nodes.py kills hundreds."""
 
 from support.nodes import kill_nodes, percentile
 
-count, pauses = kill_nodes(seed=1, sync="ps:bsp", steps=2000, most_kills=10)
-assert count >= 8, count
-more, other_pauses = kill_nodes(seed=2, sync="ps:asp", steps=400, most_kills=2)
-pauses += other_pauses
-print(f"{count + more} nodes killed: training stood still for p50 {percentile(pauses, 0.5):.2f} s, at most {max(pauses):.2f} s")
+killed, pauses = 0, []
+for seed in range(1, 5):  # The faster the machine, the sooner a run is over.
+    count, more = kill_nodes(seed=seed, sync="ps:bsp", steps=2000, most_kills=10 - killed)
+    killed, pauses = killed + count, pauses + more
+    if killed >= 8:
+        break
+assert killed >= 8, killed
+count, more = kill_nodes(seed=5, sync="ps:asp", steps=400, most_kills=2)
+killed, pauses = killed + count, pauses + more
+print(f"{killed} nodes killed: training stood still for p50 {percentile(pauses, 0.5):.2f} s, at most {max(pauses):.2f} s")

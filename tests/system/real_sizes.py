@@ -10,9 +10,9 @@ from support.program import output, rows
 
 STEPS = 20
 IMAGES = ["--data", "synthetic:mnist,samples=2560", "--batch", 128]
-# At their own rate, 0.05, a difference in rounding decides where a relu of lenet is open, and grows to 5e-3 in resnet20.
+# At their own rate, 0.05, a difference in rounding decides where a relu of mlp or lenet is open, and grows to 5e-3 in resnet20.
 MODELS = {
-    "mlp": (IMAGES, ["dp=2", "tp=2"]),
+    "mlp": (IMAGES + ["--lr", 0.02], ["dp=2", "tp=2"]),
     "lenet": (IMAGES + ["--lr", 0.01], ["dp=2", "tp=2"]),
     "resnet20": (["--data", "synthetic:cifar10,samples=640", "--batch", 32, "--lr", 0.001], ["dp=2"]),
     "gpt": (["--data", "synthetic:text,samples=80", "--batch", 4], ["dp=2", "tp=2"]),

@@ -393,10 +393,10 @@ HWY_NOINLINE void multiply_quarter(const Factors<kWay, kAcross> factors, const Q
 }
 
 // The lines of a that the next panels are made of, on their way to the second cache while these are used.
-class LinesAhead {
+class OperandAhead {
  public:
   // Those of the rows of y from `row` of each part on, in so many calls of fetch().
-  LinesAhead(const StrassenStep& s, std::int64_t row, std::int64_t calls) : stride_(s.a.stride) {
+  OperandAhead(const StrassenStep& s, std::int64_t row, std::int64_t calls) : stride_(s.a.stride) {
     if (row >= s.part_rows()) return;
     if (s.a.is_transposed) {
       next_ = s.a.data + place_in_y(row);
@@ -433,7 +433,7 @@ class LinesAhead {
 template <Way kWay, int kAcross>
 HWY_INLINE void multiply_tile(const StrassenStep& s, const Factors<kWay, kAcross>& factors, std::int64_t row,
                               std::int64_t column, float left_back, const float* right_back,
-                              LinesAhead& ahead, float* work) {
+                              OperandAhead& ahead, float* work) {
   float* u2 = work + 2 * kFloatsOfBlock;
   float* u3 = u2 + 4 * kFloatsOfBlock;
   const auto result = [&](int quarter, const float* plus) {
@@ -457,7 +457,7 @@ HWY_INLINE void multiply_tile(const StrassenStep& s, const Factors<kWay, kAcross
 // Tiles of kLanes rows of y in each part, from `row` of the first part on, by the panels of a tile of b.
 template <Way kWay, int kAcross>
 void multiply_column(const StrassenStep& s, std::int64_t row, std::int64_t tile, const float* panels,
-                     float left_back, LinesAhead& ahead, float* work) {
+                     float left_back, OperandAhead& ahead, float* work) {
   const float* right_back = kWay == Way::in_pairs ? s.right_back + tile * kMostAcross : nullptr;
   for (std::int64_t r = 0; r < kLanes; r += kRows) {
     const Factors<kWay, kAcross> factors{panels + (kWay == Way::by_row ? r * left_row(s) : r),
@@ -481,7 +481,7 @@ void multiply_tiles(const StrassenStep& s, std::int64_t tile, float* panels, flo
   } else {
     put_left(s, row, panels);
   }
-  LinesAhead ahead(s, row + kLanes, tiles_across * (kLanes / kRows) * 7);
+  OperandAhead ahead(s, row + kLanes, tiles_across * (kLanes / kRows) * 7);
   for (std::int64_t j = 0; j < tiles_across; ++j) {
     if (across_of(s, j) == kMostAcross) {
       multiply_column<kWay, kMostAcross>(s, row, j, panels, left_back, ahead, work);
