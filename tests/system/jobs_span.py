@@ -17,7 +17,7 @@ refused = cluster.call("submit", "--workers", "3", "--", *JOB)
 assert refused.returncode == 2 and "wants 3 workers on one machine; the largest machine has 2" in refused.stderr, refused
 refused = cluster.call("submit", "--workers", "4", "--span", "--", *JOB)
 assert refused.returncode == 2 and "all machines together have 3 slots" in refused.stderr, refused
-wide = cluster.submit([*JOB, "--steps", "700"], "--workers", "3", "--span")
+wide = cluster.submit([*JOB, "--steps", "1500"], "--workers", "3", "--span")
 trains = lambda: len([pid for pid in cluster.processes() if "train" in open(f"/proc/{pid}/cmdline").read()]) >= 3  # noqa: E731
 wait_until(trains, 30)
 assert sorted(cluster.job(wide)["machines"]) == ["a", "b"], cluster.job(wide)
@@ -31,7 +31,7 @@ for what in ("job", "agent", "server", "agent"):
     check_never_twice(cluster)
 done = cluster.wait_for_end(120)
 assert [job["state"] for job in done] == ["done", "done"], done
-alone = train(*JOB[:-2], "--steps", "700", "--workers", 3, "--out", "alone")
+alone = train(*JOB[:-2], "--steps", "1500", "--workers", 3, "--out", "alone")
 assert alone["parameter_hash"] == cluster.hash_of(wide)
 print([(job["name"], job["attempts"], job["restarts"]) for job in done])
 cluster.close()

@@ -7,7 +7,7 @@ import pathlib
 
 from support.program import refusal, train
 
-MODEL = ["--model", "lenet", "--data", "synthetic:mnist,samples=1024", "--batch", "128", "--workers", "2"]
+MODEL = ["--model", "lenet", "--data", "synthetic:mnist,samples=2048", "--batch", "512", "--workers", "2"]
 SLOW = "uniform:alpha=50us,bandwidth=4Gbit"
 done = train(*MODEL, "--steps", 16, "--transport", "tcp", "--emulate-net", SLOW, "--out", "slow")
 summary = json.loads(pathlib.Path("slow/summary.json").read_text())
