@@ -159,6 +159,18 @@ TEST(FusePools, LeavesWindowsThatOverlap) {
   EXPECT_EQ(count(graph, "max_pool_dx"), 2);
 }
 
+TEST(FusePools, LeavesAGradientThatNoNodeReads) {
+  Graph graph;
+  const Value x = graph.source("x", {DType::f32, {2, 3, 8, 8}}, Role::parameter);
+  const Value pooled = graph.add("max_pool", {x}, {{"kernel", 2}});
+  const Value loss = graph.add("reduce_sum", {pooled}, {{"axes", IntList{0, 1, 2, 3}}});
+  graph.set_output("loss", loss);
+  differentiate(graph, loss);
+  fuse_all(graph);
+  EXPECT_EQ(count(graph, "max_pool"), 1);
+  EXPECT_EQ(count(graph, "max_pool_dx"), 1);
+}
+
 TEST(FusePools, LeavesImagesThatSomebodyElseReads) {
   Graph graph;
   const Value loss = two_pools(graph, 2);

@@ -29,6 +29,7 @@ class PoolFusion {
       for (const ValueId id : graph.nodes()[i].inputs) users_[static_cast<std::size_t>(id)].push_back(i);
     }
     for (const auto& [name, id] : graph.outputs()) is_kept_[static_cast<std::size_t>(id)] = true;
+    for (const ValueId id : graph.values_of(Role::gradient)) is_kept_[static_cast<std::size_t>(id)] = true;
   }
 
   void run() {
